@@ -1,0 +1,123 @@
+"""``method=ark``: parallel agents over the four tools (arXiv 2601.13969)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, ClassVar
+
+from ark.agent.loop import LoopSettings, run_agent
+from ark.agent.prompt import Prompt
+from ark.agent.toolbox import Toolbox
+from ark.agent.tools import ADD, FINISH, NEIGHBORS, SEARCH, ToolOptions, tool_schemas
+from ark.errors import UserError, unknown
+from ark.protocols import Context
+from ark.records import Attempt, Json
+
+NEIGHBOR_RANKS = ("bm25",)
+
+
+@dataclass(frozen=True)
+class Ark:
+    """Settings of ARK; the defaults are the paper's (specification: section 4 of the paper)."""
+
+    label: ClassVar[str] = "ARK"
+    reading_fields: ClassVar[frozenset[str]] = frozenset({"agents"})
+
+    agents: int = 3
+    """Independent agents per question; their lists are fused. A reading: not in the run id."""
+    max_steps: int = 20
+    """LLM calls per agent at most (T_max)."""
+    prompt: str = "ours"
+    """Name of a shipped prompt or path of a template file."""
+    temperature: float | None = None
+    """Sampling temperature; None leaves the provider's default, as the paper states none."""
+    max_tokens: int | None = None
+    """Longest answer in tokens; None leaves the provider's default."""
+    global_k: int = 5
+    """Hits of a global search when the model gives no size."""
+    global_k_max: int = 30
+    """Most hits of a global search, whatever size the model asks for."""
+    neighbor_k: int = 20
+    """Neighbors shown at most."""
+    neighbor_rank: str = "bm25"
+    """How a query ranks neighbors: bm25 as in the paper."""
+    neighbors: bool = True
+    """Ablation: False takes the neighborhood tool away."""
+    neighbor_query: bool = True
+    """Ablation: False takes its query argument away."""
+    neighbor_filters: bool = True
+    """Ablation: False takes both of its type filters away."""
+    observation_tokens: int = 2000
+    """Longest observation, in estimated tokens (4 characters each)."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("agents", 1), ("max_steps", 1), ("global_k", 1), ("neighbor_k", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < least:
+                raise UserError(f"method.{name}={value} must be a whole number >= {least}")
+        if self.global_k_max < self.global_k:
+            raise UserError(
+                f"method.global_k_max={self.global_k_max} is below global_k={self.global_k}"
+            )
+        if self.observation_tokens < 50:
+            raise UserError(f"method.observation_tokens={self.observation_tokens}: 50 at least")
+        if self.neighbor_rank not in NEIGHBOR_RANKS:
+            raise UserError(unknown("method.neighbor_rank", self.neighbor_rank, NEIGHBOR_RANKS))
+        _ = self._prompt  # a wrong name or file is reported before any work
+
+    @cached_property
+    def _prompt(self) -> Prompt:
+        return Prompt.load(self.prompt)
+
+    @property
+    def _options(self) -> ToolOptions:
+        return ToolOptions(
+            neighbors=self.neighbors,
+            neighbor_query=self.neighbor_query,
+            neighbor_filters=self.neighbor_filters,
+            global_k=self.global_k,
+            global_k_max=self.global_k_max,
+            neighbor_k=self.neighbor_k,
+        )
+
+    @property
+    def identity(self) -> Mapping[str, Json]:
+        """All settings but readings; the prompt by the hash of its text."""
+        kept = {f.name: getattr(self, f.name) for f in fields(self)}
+        kept = {k: v for k, v in kept.items() if k not in self.reading_fields}
+        return {**kept, "prompt": self._prompt.sha256}
+
+    async def attempt(self, question: str, ctx: Context, agent: int) -> Attempt:
+        """Run one agent; ``agent`` is also its draw, so agents differ where sampling does."""
+        toolbox = Toolbox(ctx.graph, ctx.search, self._options, self.observation_tokens)
+        system = self._prompt.render(
+            ctx.graph,
+            toolbox.schemas,
+            {
+                "global_k": self.global_k,
+                "global_k_max": self.global_k_max,
+                "neighbor_k": self.neighbor_k,
+            },
+        )
+        settings = LoopSettings(self.max_steps, self.temperature, self.max_tokens)
+        return await run_agent(question, system, toolbox, ctx, settings, agent)
+
+    probe: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"calls": [{"name": SEARCH, "arguments": {"query": "harbour town", "size": 4}}]},
+        {"calls": [{"name": SEARCH, "arguments": {"query": "river"}}]},
+        {
+            "calls": [
+                {"name": NEIGHBORS, "arguments": {"node_index": 0}},
+                {"name": NEIGHBORS, "arguments": {"node_index": 0, "query": "old bridge"}},
+                {"name": NEIGHBORS, "arguments": {"node_index": 0, "node_type": "nothing"}},
+            ]
+        },
+        {"calls": [{"name": ADD, "arguments": {"answer_nodes": [{"node_index": 1}, 2, "x"]}}]},
+        {"content": "no call"},
+        {"calls": [{"name": FINISH, "arguments": {"comment": "done"}}]},
+    )
+
+
+__all__ = ["Ark", "tool_schemas"]

@@ -1,0 +1,200 @@
+"""The rules for ``ark.step``: search, link names, expand, intersect, verify, select, finish.
+
+All that the rules know stands in the conversation: the plan is made anew at every step.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ark.backbone.conversation import Conversation, Row, Seen
+from ark.backbone.linking import Link, asked_type, chunks, links, rest_of
+from ark.backbone.rules import Calls
+from ark.records import Json, Message
+from ark.text import tokens
+
+SEARCH, NEIGHBORS = "search_in_graph", "search_in_neighborhood"
+ADD, FINISH = "add_to_answer", "finish"
+WIDE, NARROW = 30, 8  # sizes of the search with the question and of those with its chunks
+MOST_CHUNKS = 10
+MOST_LINKS = 4
+BRIDGES = 6  # nodes between a linked name and the answers
+VERIFIED = 10  # candidates that are looked up from their own side
+MOST_STEPS = 8
+MOST_ANSWERS = 20
+FILL_TO = 10
+
+
+def ark_step(
+    messages: Sequence[Message],
+    tools: Sequence[Mapping[str, Json]],
+    _schema: Mapping[str, Json] | None,
+    rng: random.Random,
+) -> Calls | str:
+    """The next calls of an ARK agent."""
+    view = Conversation.read(messages)
+    available = {t["function"]["name"]: t["function"]["parameters"]["properties"] for t in tools}
+    if any(call.tool == ADD for call in view.calls):
+        return [(FINISH, {"comment": "All candidates are listed."})]
+    if not view.calls:
+        return _searches(view.question)
+    plan = _Plan.make(view, available.get(NEIGHBORS, {}), rng)
+    steps = sum(m.role == "assistant" for m in messages)
+    if NEIGHBORS in available and steps < MOST_STEPS:
+        calls = plan.expansions()
+        if calls:
+            return calls
+    chosen = plan.answers()
+    if not chosen:
+        return [(FINISH, {"comment": "Nothing fits."})]
+    nodes = [{"node_index": row.index, "reasoning": why} for row, why in chosen]
+    return [(ADD, {"answer_nodes": nodes}), (FINISH, {"comment": "Done."})]
+
+
+def _searches(question: str) -> Calls:
+    calls: Calls = [(SEARCH, {"query": question, "size": WIDE})]
+    calls += [(SEARCH, {"query": c, "size": NARROW}) for c in chunks(question)[:MOST_CHUNKS]]
+    return calls
+
+
+@dataclass
+class _Plan:
+    view: Conversation
+    arguments: Mapping[str, Json]  # of the neighborhood tool
+    rng: random.Random
+    anchors: list[Row]
+    linked: list[Link]
+    wanted: str | None
+    rest: str
+
+    @classmethod
+    def make(
+        cls, view: Conversation, arguments: Mapping[str, Json], rng: random.Random
+    ) -> _Plan:
+        searched = [row for call in view.calls if call.tool == SEARCH for row in call.rows]
+        linked = links(view.question, searched)
+        types = view.type_lists()[0] or list(dict.fromkeys(row.type for row in view.rows()))
+        wanted = asked_type(view.question, types, linked)
+        anchors = [link.row for link in linked][:MOST_LINKS]
+        if not anchors:  # nothing is named: the best hits of another type stand in
+            hits = view.calls[0].rows
+            anchors = [row for row in hits if wanted is not None and row.type != wanted]
+            anchors = anchors[:MOST_LINKS] if len(anchors) * 2 > len(hits) else []
+        return cls(view, arguments, rng, anchors, linked, wanted, rest_of(view.question, linked))
+
+    # -- expanding ---------------------------------------------------------------------------
+
+    def expansions(self) -> Calls:
+        """The calls that are still missing: from the anchors, over bridges, back to anchors."""
+        return self._from_anchors() or self._over_bridges() or self._verifications()
+
+    def _from_anchors(self) -> Calls:
+        calls = []
+        for row in self.anchors:
+            made = self._made(row.index)
+            typed = [c for c in made if c.arguments.get("node_type")]
+            if not made:
+                calls.append(self._call(row.index, self.wanted, self.rest))
+            elif typed and typed[0].total == 0 and len(made) == len(typed):
+                calls.append(self._call(row.index, None, self.rest))
+        return calls
+
+    def _over_bridges(self) -> Calls:
+        """Where no neighbour has the wanted type, the answers are one more step away."""
+        if self.wanted is None or self._candidates():
+            return []
+        anchored = {row.index for row in self.anchors}
+        shared: dict[int, int] = defaultdict(int)
+        rows: dict[int, Row] = {}
+        for call in self._neighborhoods(anchored):
+            for row in call.rows:
+                shared[row.index] += 1
+                rows[row.index] = row
+        order = sorted(rows, key=lambda i: (-shared[i], self.rng.random()))
+        bridges = [i for i in order if i not in anchored and not self._made(i)][:BRIDGES]
+        already = sum(call.center is not None for call in self._neighborhoods()) > len(anchored) * 2
+        return [] if already else [self._call(i, self.wanted, self.rest) for i in bridges]
+
+    def _verifications(self) -> Calls:
+        """Ask a candidate of one anchor whether it is next to the others, where lists were cut."""
+        if len(self.anchors) < 2 or not {"query"} <= set(self.arguments):
+            return []
+        supports = self._supports()
+        cut = [a for a in self.anchors if self._cut(a.index)]
+        open_pairs = []
+        for index in self._order(supports)[:VERIFIED]:
+            missing = [a for a in cut if a.index not in supports[index]]
+            if missing and not self._made(index):
+                open_pairs.append((index, missing[0]))
+        return [self._call(index, anchor.type, anchor.name) for index, anchor in open_pairs]
+
+    def _cut(self, index: int) -> bool:
+        return any(call.total > len(call.rows) for call in self._made(index))
+
+    def _call(self, index: int, node_type: str | None, query: str) -> tuple[str, dict[str, Json]]:
+        values = {"node_index": index, "query": query, "node_type": node_type}
+        kept = {k: v for k, v in values.items() if v is not None and v != "" and k in self.arguments}
+        return NEIGHBORS, kept
+
+    # -- reading what came back --------------------------------------------------------------
+
+    def _neighborhoods(self, centers: set[int] | None = None) -> list[Seen]:
+        calls = [c for c in self.view.calls if c.tool == NEIGHBORS and c.center is not None]
+        return [c for c in calls if c.center and (centers is None or c.center.index in centers)]
+
+    def _made(self, index: int) -> list[Seen]:
+        calls = [c for c in self.view.calls if c.tool == NEIGHBORS]
+        return [c for c in calls if c.arguments.get("node_index") == index]
+
+    def _fits(self, row: Row) -> bool:
+        named = {link.row.index for link in self.linked}
+        return row.index not in named and (self.wanted is None or row.type == self.wanted)
+
+    def _candidates(self) -> dict[int, Row]:
+        return {r.index: r for c in self._neighborhoods() for r in c.rows if self._fits(r)}
+
+    def _supports(self) -> dict[int, set[int]]:
+        """For each candidate the nodes it was found next to, from either side."""
+        found: dict[int, set[int]] = defaultdict(set)
+        candidates = self._candidates()
+        for call in self._neighborhoods():
+            if call.center is None:
+                continue
+            for row in call.rows:
+                if row.index in candidates:
+                    found[row.index].add(call.center.index)
+                if call.center.index in candidates:
+                    found[call.center.index].add(row.index)
+        return found
+
+    def _order(self, supports: Mapping[int, set[int]]) -> list[int]:
+        anchored = {row.index for row in self.anchors}
+        words = set(tokens(self.rest))
+        rows = self._candidates()
+
+        def key(index: int) -> tuple[float, float, float, float]:
+            row = rows[index]
+            overlap = len(words & set(tokens(f"{row.name} {row.match}")))
+            near = supports[index]
+            return -len(near & anchored), -overlap, -len(near), self.rng.random()
+
+        return sorted(supports, key=key)
+
+    def answers(self) -> list[tuple[Row, str]]:
+        """Candidates next to most anchors first; without any, the hits of the first search."""
+        supports = self._supports()
+        rows = self._candidates()
+        anchored = {row.index for row in self.anchors}
+        order = self._order(supports)
+        best = max((len(supports[i] & anchored) for i in order), default=0)
+        kept = [i for i in order if len(supports[i] & anchored) == best][:MOST_ANSWERS]
+        kept += [i for i in order if i not in kept][: max(0, FILL_TO - len(kept))]
+        if kept:
+            return [(rows[i], f"next to {len(supports[i] & anchored)} of the named") for i in kept]
+        hits = [r for r in self.view.calls[0].rows if self._fits(r)] or list(
+            self.view.calls[0].rows
+        )
+        return [(row, "matches the question") for row in hits[: WIDE // 2]]

@@ -1,0 +1,42 @@
+"""Errors by what to do about them. Each library's own exceptions are mapped where it is called."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ArkError(Exception):
+    """Base of all errors that this package raises on purpose."""
+
+
+class UserError(ArkError):
+    """The user can mend it: the message is one line and holds the fix. Exit code 2."""
+
+
+class RetryableError(ArkError):
+    """A call may succeed if made again (rate limit, time-out, reset)."""
+
+
+class QueryFailedError(ArkError):
+    """This question is lost, the others are not: record it and go on."""
+
+
+class FatalBackboneError(ArkError):
+    """No further call can succeed (bad key, unknown model): stop. Exit code 4."""
+
+
+def nearest(word: str, choices: Iterable[str], n: int = 3) -> list[str]:
+    """The ``n`` choices most like ``word``, without regard to case, best first."""
+    known = {str(c).casefold(): str(c) for c in choices}
+    close = difflib.get_close_matches(str(word).casefold(), known, n=n, cutoff=0.3)
+    return [known[c] for c in close]
+
+
+def unknown(kind: str, word: str, choices: Iterable[str]) -> str:
+    """``unknown KIND 'WORD'; did you mean a, b or c? (all: ...)`` on one line."""
+    every = sorted(str(c) for c in choices)
+    close = nearest(word, every)
+    hint = f"; did you mean {' or '.join(close)}?" if close else ""
+    listing = f" (choices: {', '.join(every)})" if every and len(every) <= 20 else ""
+    return f"unknown {kind} {word!r}{hint}{listing}"

@@ -1,0 +1,136 @@
+"""Draws the leaves of a pattern around an answer, within one split."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+from ark.protocols import Graph
+from ark.queries.describe import Describer
+from ark.queries.names import NameBook
+from ark.queries.plan import Leaf
+from ark.queries.wording import Clause, Named, Pattern, Step, Wording
+
+SPLIT_SHARES = (("train", 3), ("val", 1), ("test", 2))
+Pool = dict[int, str]  # node -> split, for every node that may be an anchor
+
+
+def assign_splits(graph: Graph, wording: Wording, rng: random.Random) -> Pool:
+    """Gives every node of an anchor type to one split: half train, a sixth val, a third test.
+
+    Each type is shuffled and cut by itself, so that small types are in every split.
+    """
+    pool: Pool = {}
+    total = sum(share for _, share in SPLIT_SHARES)
+    for node_type in sorted(anchor_types(wording)):
+        nodes = graph.of_type(node_type).tolist()
+        rng.shuffle(nodes)
+        start, cumulated = 0, 0
+        for split, share in SPLIT_SHARES:
+            cumulated += share
+            stop = round(len(nodes) * cumulated / total)
+            pool.update(dict.fromkeys(nodes[start:stop], split))
+            start = stop
+    return pool
+
+
+def anchor_types(wording: Wording) -> set[str]:
+    """Types of the nodes that a question may name or describe."""
+    found = set()
+    for pattern in wording.patterns:
+        for clause in pattern.clauses:
+            for chain in clause.chains():
+                steps = [step for part in chain for step in part.steps]
+                found.add(steps[-1].type if steps else pattern.answer)
+    return found
+
+
+class Drawer:
+    """Draws from one random stream; keeps count of how often each anchor has been used."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        wording: Wording,
+        names: NameBook,
+        describer: Describer,
+        pool: Pool,
+        rng: random.Random,
+    ) -> None:
+        self._graph = graph
+        self._wording = wording
+        self._names = names
+        self._describer = describer
+        self._pool = pool
+        self._rng = rng
+        self._used: Counter[int] = Counter()
+        self._numbers = {name: k for k, name in enumerate(graph.relations)}
+        self._named: dict[int, bool] = {}
+        self._answers = {t: graph.of_type(t).tolist() for t in sorted(wording.shares)}
+
+    def draw(self, pattern: Pattern, split: str) -> list[Leaf] | None:
+        """Leaves that some node of the answer type satisfies, or None if this try found none."""
+        answers = self._answers[pattern.answer]
+        answer = answers[self._rng.randrange(len(answers))]
+        leaves: list[Leaf] = []
+        for clause in pattern.clauses:
+            if not self._clause(clause, answer, split, leaves):
+                return None
+        return leaves
+
+    def note(self, leaves: list[Leaf]) -> None:
+        """Counts the anchors of a question that is kept."""
+        self._used.update(leaf.node for leaf in leaves if not leaf.own)
+
+    def _clause(self, clause: Clause, start: int, split: str, leaves: list[Leaf]) -> bool:
+        """Adds the clause's leaves to ``leaves``; False if there is none to be had."""
+        if not clause.steps:
+            return self._describe(start, split, leaves, own=True)
+        at = start
+        for step in clause.steps[:-1]:
+            near = self._near(at, step)
+            if not near:
+                return False
+            at = near[self._rng.randrange(len(near))]
+        ends = self._near(at, clause.steps[-1])
+        if isinstance(clause.leaf, tuple):
+            if not ends:
+                return False
+            middle = ends[self._rng.randrange(len(ends))]
+            return all(self._clause(c, middle, split, leaves) for c in clause.leaf)
+        taken = {leaf.node for leaf in leaves} | {start}
+        free = [i for i in ends if i not in taken and self._free(i, split)]
+        if isinstance(clause.leaf, Named):
+            fitting = [i for i in free if self._may_name(i, clause.leaf)]
+            if not fitting:
+                return False
+            leaves.append(Leaf(fitting[self._rng.randrange(len(fitting))]))
+            return True
+        if not free:
+            return False
+        return self._describe(free[self._rng.randrange(len(free))], split, leaves, own=False)
+
+    def _near(self, i: int, step: Step) -> list[int]:
+        """Distinct nodes one step away, ascending."""
+        others, relations, _ = self._graph.out_edges(i) if step.out else self._graph.in_edges(i)
+        found = sorted(set(others[relations == self._numbers[step.relation]].tolist()))
+        return [j for j in found if self._graph.type(j) == step.type]
+
+    def _free(self, i: int, split: str) -> bool:
+        most = self._wording.reuse.get(self._graph.type(i), self._wording.usual_reuse)
+        return self._pool.get(i) == split and self._used[i] < most
+
+    def _may_name(self, i: int, leaf: Named) -> bool:
+        if i not in self._named:
+            self._named[i] = self._names.may_be_named(i)
+        return self._named[i] and leaf.fits(self._graph.name(i))
+
+    def _describe(self, i: int, split: str, leaves: list[Leaf], *, own: bool) -> bool:
+        """Two of the node's describing words, three in every fourth description."""
+        wanted = 3 if self._rng.randrange(4) == 0 else 2
+        words = list(self._describer.candidates(i))
+        if self._pool.get(i) != split or len(words) < wanted:
+            return False
+        self._rng.shuffle(words)
+        leaves.append(Leaf(i, tuple(sorted(words[:wanted])), own=own))
+        return True

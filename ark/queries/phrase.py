@@ -1,0 +1,64 @@
+"""Puts a pattern with drawn leaves into words."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from ark.protocols import Graph
+from ark.queries.names import NameBook
+from ark.queries.plan import Leaf
+from ark.queries.wording import Pattern, Wording
+from ark.records import Mention
+
+
+class Phraser:
+    """Words for questions, drawn from the pack's variants."""
+
+    def __init__(self, graph: Graph, wording: Wording, names: NameBook, rng: random.Random) -> None:
+        self._graph = graph
+        self._wording = wording
+        self._names = names
+        self._rng = rng
+
+    def question(self, pattern: Pattern, leaves: Sequence[Leaf]) -> tuple[str, tuple[Mention, ...]]:
+        """A question's text and the nodes that it names, in the order of the pattern's slots."""
+        slots = [self._slot(leaf) for leaf in leaves]
+        mentions = tuple(
+            Mention(self._graph.id(leaf.node), slot)
+            for leaf, slot in zip(leaves, slots, strict=True)
+            if not leaf.words
+        )
+        nouns = self._one(self._wording.nouns[pattern.answer])
+        # A whole sentence and a composed one are equally likely for a pattern with two sentences.
+        if self._rng.randrange(len(pattern.sentences) + 2) < len(pattern.sentences):
+            text = self._one(pattern.sentences).replace("{nouns}", nouns).format(*slots)
+        else:
+            frame = self._one(self._wording.frames)
+            text = frame.replace("{nouns}", nouns).replace("{what}", self._what(pattern, slots))
+        return text[0].upper() + text[1:], mentions
+
+    def _what(self, pattern: Pattern, slots: list[str]) -> str:
+        """All clauses as verb phrases, joined."""
+        phrases, at = [], 0
+        for clause in pattern.clauses:
+            mine = slots[at : at + clause.leaves()]
+            at += len(mine)
+            phrases.append(self._one(clause.phrases).format(*mine))
+        if pattern.together and self._rng.randrange(2):
+            both = self._one(pattern.together)
+            used = sum(clause.leaves() for clause in pattern.clauses[:2])
+            phrases[:2] = [both.format(*slots[:used])]
+        if len(phrases) == 1:
+            return phrases[0]
+        joins = self._wording.pairs if len(phrases) == 2 else self._wording.triples
+        return self._one(joins).format(*phrases)
+
+    def _slot(self, leaf: Leaf) -> str:
+        if not leaf.words:
+            return self._names.in_sentence(leaf.node)
+        *first, last = leaf.words
+        return f"{', '.join(first)} and {last}"
+
+    def _one(self, choices: Sequence[str]) -> str:
+        return choices[self._rng.randrange(len(choices))]

@@ -1,0 +1,101 @@
+"""Turns a pattern with drawn leaves into a program of the set language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ark.program import Call, Constant, End, Expression, Program
+from ark.protocols import Graph
+from ark.queries.wording import Clause, Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A node drawn for a slot; ``words`` if it is described and not named.
+
+    ``own``: the words describe the answer itself, so the node is an answer and no anchor.
+    """
+
+    node: int
+    words: tuple[str, ...] = ()
+    own: bool = False
+
+
+class Planner:
+    """Programs over one graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def program(self, pattern: Pattern, leaves: Sequence[Leaf]) -> Program:
+        """The whole question. ``leaves`` fill the slots of the clauses in order."""
+        slots = iter(leaves)
+        return self._answer(pattern.answer, [self._take(c, slots) for c in pattern.clauses])
+
+    def alone(self, pattern: Pattern, leaves: Sequence[Leaf]) -> list[Program]:
+        """For every leaf the program that asks for it only, with the answer type."""
+        chains = [chain for clause in pattern.clauses for chain in clause.chains()]
+        programs = []
+        for chain, leaf in zip(chains, leaves, strict=True):
+            steps = tuple(step for clause in chain for step in clause.steps)
+            others = any(clause.others for clause in chain)
+            straight = Clause(steps, chain[-1].leaf, (), others)
+            programs.append(self._answer(pattern.answer, [(straight, [leaf])]))
+        return programs
+
+    def _take(self, clause: Clause, slots: Iterator[Leaf]) -> tuple[Clause, list[Leaf]]:
+        return clause, [next(slots) for _ in range(clause.leaves())]
+
+    def _answer(self, answer: str, clauses: list[tuple[Clause, list[Leaf]]]) -> Program:
+        sets = [self._set(clause, iter(leaves)) for clause, leaves in clauses if clause.steps]
+        own = [leaves[0].words for clause, leaves in clauses if not clause.steps]
+        if not sets or not self._certain(answer, [clause for clause, _ in clauses]):
+            sets.insert(0, _call("type", answer))
+        whole = sets[0] if len(sets) == 1 else Call("intersect", tuple(sets))
+        for words in own:
+            whole = _call_on("text", whole, *words)
+        return Program((), End(whole))
+
+    def _certain(self, answer: str, clauses: list[Clause]) -> bool:
+        """Whether some clause's first step starts at nodes of the answer type only."""
+        starts = ((c.steps[0].relation, c.steps[0].out) for c in clauses if c.steps)
+        return any(self._starts.get(start) == {answer} for start in starts)
+
+    @cached_property
+    def _starts(self) -> dict[tuple[str, bool], set[str]]:
+        """The types of nodes at which a relation's edges start (True) and end (False)."""
+        found: dict[tuple[str, bool], set[str]] = {}
+        for i in range(self._graph.n_nodes):
+            for out, edges in ((True, self._graph.out_edges), (False, self._graph.in_edges)):
+                for number in np.unique(edges(i)[1]).tolist():
+                    key = (self._graph.relations[number], out)
+                    found.setdefault(key, set()).add(self._graph.type(i))
+        return found
+
+    def _set(self, clause: Clause, slots: Iterator[Leaf]) -> Expression:
+        """The nodes that satisfy a clause with steps."""
+        nodes = anchor = self._base(clause, slots)
+        for step in reversed(clause.steps):
+            function = "backward" if step.out else "forward"
+            nodes = _call_on(function, nodes, step.relation)
+        return Call("minus", (nodes, anchor)) if clause.others else nodes
+
+    def _base(self, clause: Clause, slots: Iterator[Leaf]) -> Expression:
+        if isinstance(clause.leaf, tuple):
+            return Call("intersect", tuple(self._set(c, slots) for c in clause.leaf))
+        leaf = next(slots)
+        if leaf.words:
+            return _call_on("text", _call("type", clause.steps[-1].type), *leaf.words)
+        return _call("node", self._graph.id(leaf.node))
+
+
+def _call(function: str, *words: str) -> Call:
+    return Call(function, tuple(Constant(word) for word in words))
+
+
+def _call_on(function: str, nodes: Expression, *words: str) -> Call:
+    return Call(function, (nodes, *(Constant(word) for word in words)))

@@ -1,0 +1,5 @@
+"""Tables from results."""
+
+from ark.report.tables import failure_table, footer, main_table, markdown, strata_table
+
+__all__ = ["failure_table", "footer", "main_table", "markdown", "strata_table"]

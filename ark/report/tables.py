@@ -1,0 +1,116 @@
+"""Tables in aligned Markdown: readable in a terminal, ready to paste."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ark.records import Json
+
+COLUMNS = ("hit@1", "hit@5", "recall@20", "mrr")
+TITLES = {"hit@1": "Hit@1", "hit@5": "Hit@5", "recall@20": "Recall@20", "mrr": "MRR"}
+ABSENT = "-"
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """An aligned table; cells with a bar in them are escaped."""
+    cells = [[c.replace("|", "\\|") for c in row] for row in (header, *rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    lines = [
+        "| " + " | ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) + " |"
+        for row in cells
+    ]
+    rule = "|" + "|".join("-" * (w + 2) for w in widths) + "|"
+    return "\n".join([lines[0], rule, *lines[1:]])
+
+
+def percent(estimate: Mapping[str, Json] | None) -> str:
+    """``41.2 [37.0, 45.5]``: mean and 95 % interval in percent."""
+    if not estimate or estimate["mean"] is None:
+        return ABSENT
+    mean, low, high = (100 * estimate[k] for k in ("mean", "low", "high"))
+    return f"{mean:.1f} [{low:.1f}, {high:.1f}]"
+
+
+def row_name(result: Mapping[str, Json]) -> str:
+    """Method and backbone of a result, as every table names them."""
+    cell = result["cell"]
+    return f"{cell['method']} · {cell['backbone']}" if cell["backbone"] else str(cell["method"])
+
+
+def main_table(results: Sequence[Mapping[str, Json]]) -> str:
+    """One row a result, over its whole split: failed and missing questions count as zero."""
+    header = ["graph", "split", "method", "n", *(TITLES[c] for c in COLUMNS), "failed"]
+    rows = []
+    for result in results:
+        cell, counts = result["cell"], result["counts"]
+        rows.append(
+            [
+                cell["graph"],
+                cell["split"],
+                row_name(result) + _reading(result),
+                str(counts["queries"]),
+                *(percent(result["measures"].get(c)) for c in COLUMNS),
+                str(counts["failed"] + counts["missing"]),
+            ]
+        )
+    return markdown(header, rows)
+
+
+def strata_table(results: Sequence[Mapping[str, Json]]) -> str:
+    """The same measures by hops, by textual condition and by answer type; empty without any."""
+    rows = []
+    for result in results:
+        for kind, groups in result["strata"].items():
+            for value, measures in groups.items():
+                n = next(iter(measures.values()))["n"]
+                cells = [percent(measures.get(c)) for c in COLUMNS]
+                rows.append([row_name(result), f"{kind}={value}", str(n), *cells])
+    header = ["method", "questions", "n", *(TITLES[c] for c in COLUMNS)]
+    return markdown(header, rows) if rows else ""
+
+
+def failure_table(errors: Sequence[tuple[str, str]]) -> str:
+    """Jobs of a sweep that did not finish, with what stopped them."""
+    return markdown(["job", "error"], errors)
+
+
+def footer(results: Sequence[Mapping[str, Json]]) -> str:
+    """What a reader must know beside the numbers."""
+    lines = ["Percent, mean [95 % interval]; failed and missing questions count as 0."]
+    if any(r["cell"]["candidates"] == "answer_type" for r in results):
+        lines.append("Answer type given.")
+    for result in results:
+        answered = result["measures"].get("hit@1", {}).get("answered_only")
+        if answered:
+            n = answered["n"]
+            lines.append(f"{row_name(result)}: Hit@1 {percent(answered)} over {n} answered.")
+        differ = result["counts"].get("agents_differ")
+        if differ is not None:
+            n = result["counts"]["ok"] + result["counts"]["limit"]
+            lines.append(f"{row_name(result)}: agents' lists differ on {differ} of {n} questions.")
+    credits = dict.fromkeys(str(r["cell"]["credit"]) for r in results if r["cell"]["credit"])
+    return "\n".join([*lines, *(f"Data: {c}" for c in credits)])
+
+
+def _reading(result: Mapping[str, Json]) -> str:
+    """Settings of the reading that are not the defaults, so that no two rows look alike."""
+    reading = result["cell"]["reading"]
+    identity = result["cell"]["identity"]["method"]
+    parts = []
+    fusion = reading.get("fusion")
+    if fusion:
+        parts.append(f"{reading['agents']} agents, {fusion['kind']}")
+        if fusion["ties"] != "earliest_position":
+            parts.append(f"ties {fusion['ties']}")
+    for field, words in (
+        ("neighbors", "no neighbors"),
+        ("neighbor_query", "no query"),
+        ("neighbor_filters", "no filter"),
+    ):
+        if identity.get(field) is False:
+            parts.append(words)
+    if reading["candidates"] == "answer_type":
+        parts.append("answer type given")
+    if reading["cut"] != 20:
+        parts.append(f"cut {reading['cut']}")
+    return f" ({', '.join(parts)})" if parts else ""

@@ -1,0 +1,75 @@
+"""Ids: sha256 over canonical JSON of what changes answers (run) and how they are read (cell)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from ark.protocols import Backbone, Graph, Method, Relevance
+from ark.records import Json
+from ark.run.spec import CellSpec, Reading
+
+SCHEMA = 1  # of the run folder and result.json
+
+
+def canonical_json(value: Json) -> str:
+    """One text for equal values: sorted keys, no spaces, no NaN."""
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+def digest(value: Json) -> str:
+    """16 hex digits of sha256 over canonical JSON."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Both ids of a cell with every field that is in them."""
+
+    run: Mapping[str, Json]
+    reading: Mapping[str, Json]
+
+    @property
+    def run_id(self) -> str:
+        """Names the folder; equal for all readings of one run."""
+        return digest(self.run)
+
+    @property
+    def cell_id(self) -> str:
+        """Run id and reading."""
+        return digest({"run": self.run_id, "reading": self.reading})
+
+
+def run_identity(
+    spec: CellSpec,
+    graph: Graph,
+    search: Relevance,
+    method: Method,
+    backbone: Backbone,
+    questions: str,
+    fingerprint: str,
+) -> dict[str, Json]:
+    """What changes calls. ``questions`` is the hash of the selected questions, in order."""
+    return {
+        "schema": SCHEMA,
+        "graph": {"source": spec.graph.source, "content_hash": graph.content_hash},
+        "questions": {"split": spec.split, "limit": spec.limit, "sha256": questions},
+        "search": dict(search.identity),
+        "method": {"target": spec.method.target, **method.identity},
+        "backbone": dict(backbone.identity),
+        "seed": spec.seed,
+        "fingerprint": fingerprint,
+    }
+
+
+def reading_identity(reading: Reading, candidate_types: tuple[str, ...] | None) -> dict[str, Json]:
+    """How attempts are read. With one agent the fusion does nothing and is left out."""
+    out: dict[str, Json] = asdict(reading)
+    if reading.agents == 1:
+        out["fusion"] = None
+    out["candidate_types"] = list(candidate_types) if candidate_types else None
+    return out

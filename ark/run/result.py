@@ -1,0 +1,138 @@
+"""``result.json``: what a reading of a run says, and under which stamp.
+
+``cell``, ``counts``, ``measures``, ``usage`` and ``strata`` are a pure function of the journal;
+``timings`` and ``environment`` are not.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from ark.evaluate import DEFAULT_MEASURES, Estimate, summarise
+from ark.records import Json, Query, Usage
+from ark.run.identity import Identity
+from ark.run.journal import Entries, summed
+from ark.run.readings import Scored
+
+STRATA: Mapping[str, Callable[[Query], str | None]] = {
+    "hops": lambda q: None if q.hops is None else str(q.hops),
+    "textual": lambda q: None if q.textual is None else ("yes" if q.textual else "no"),
+    "answer_type": lambda q: q.answer_type,
+}
+MOST_STRATA = 20  # of one kind; more would be a list of singletons
+
+
+def result(
+    identity: Identity, labels: Mapping[str, Json], scored: Sequence[Scored]
+) -> dict[str, Json]:
+    """The parts that are a pure function of the journal."""
+    usage = [used for s in scored for used in s.usage.values()]
+    tags = sorted({tag for s in scored for tag in s.usage})
+    by_tag = {tag: summed([s.usage[tag] for s in scored if tag in s.usage]) for tag in tags}
+    return {
+        "cell": {
+            "run_id": identity.run_id,
+            "cell_id": identity.cell_id,
+            **labels,
+            "identity": dict(identity.run),
+            "reading": dict(identity.reading),
+        },
+        "counts": _counts(scored),
+        "measures": _measures(scored),
+        "usage": {
+            **_usage(summed(usage)),
+            "by_tag": {tag: _usage(u) for tag, u in by_tag.items()},
+        },
+        "strata": _strata(scored),
+    }
+
+
+def _counts(scored: Sequence[Scored]) -> dict[str, Json]:
+    out: dict[str, Json] = {"queries": len(scored)}
+    for status in ("ok", "limit", "failed", "missing"):
+        out[status] = sum(s.status == status for s in scored)
+    differ = [s.agents_differ for s in scored if s.agents_differ is not None]
+    out["agents_differ"] = sum(differ) if differ else None
+    return out
+
+
+def _measures(scored: Sequence[Scored]) -> dict[str, Json]:
+    """Over the whole split; the mean over answered questions beside it where it differs."""
+    out = _estimates(scored)
+    answered = [s for s in scored if s.status in ("ok", "limit")]
+    if answered and len(answered) < len(scored):
+        for name, estimate in _estimates(answered).items():
+            out[name]["answered_only"] = estimate
+    return out
+
+
+def _estimates(scored: Sequence[Scored]) -> dict[str, dict[str, Json]]:
+    rows = [s.values for s in scored]
+    clusters = [s.query.cluster or s.query.id for s in scored]
+    estimates: dict[str, Estimate] = summarise(rows, clusters, DEFAULT_MEASURES)
+    return {name: e.to_json() for name, e in estimates.items() if e.n > 0}
+
+
+def _strata(scored: Sequence[Scored]) -> dict[str, Json]:
+    out: dict[str, Json] = {}
+    for kind, value_of in STRATA.items():
+        groups: dict[str, list[Scored]] = {}
+        for s in scored:
+            value = value_of(s.query)
+            if value is not None:
+                groups.setdefault(value, []).append(s)
+        if groups and len(groups) <= MOST_STRATA:
+            out[kind] = {value: _estimates(groups[value]) for value in sorted(groups)}
+    return out
+
+
+def _usage(usage: Usage) -> dict[str, Json]:
+    return {
+        "calls": usage.calls,
+        "tokens": usage.prompt_tokens + usage.completion_tokens,
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "cost": None if usage.cost is None else round(usage.cost, 8),
+        "invalid": usage.invalid,
+        "fallbacks": usage.fallbacks,
+    }
+
+
+def timings(entries: Entries, scored: Sequence[Scored], wall_seconds: float) -> dict[str, Json]:
+    """Seconds: of this process, and per question as its agents took them."""
+    ids = {s.query.id for s in scored}
+    seconds = sorted(o.seconds for o in entries.outcomes.values() if o.query in ids)
+    mean = sum(seconds) / len(seconds) if seconds else None
+    return {
+        "wall_seconds": round(wall_seconds, 3),
+        "seconds_per_query": None if mean is None else round(mean, 6),
+        "median_seconds_per_query": seconds[len(seconds) // 2] if seconds else None,
+    }
+
+
+def per_query_csv(scored: Sequence[Scored]) -> str:
+    """One row a question: id, status, each measure, the ranked ids."""
+    names = [m.name for m in DEFAULT_MEASURES]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["query", "status", *names, "ranked"])
+    for s in scored:
+        values = ["" if (v := s.values.get(n)) is None else repr(v) for n in names]
+        writer.writerow([s.query.id, s.status, *values, json.dumps(list(s.ranked))])
+    return out.getvalue()
+
+
+def write_atomic(path: Path, text: str) -> None:
+    """Write beside, fsync, rename: a reader finds the old file or the new one, never half."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    staging = path.with_name(f".{path.name}.{os.getpid()}.new")
+    with staging.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    staging.replace(path)

@@ -1,0 +1,132 @@
+"""Opens what a cell names: graph, search index, questions, method, backbone, ids, folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ark.errors import UserError, unknown
+from ark.graph import KnowledgeGraph, data_root, open_or_build, source_for
+from ark.protocols import Backbone, Method
+from ark.queries import load_queries, questions_hash, select
+from ark.records import Json, Query
+from ark.run.fingerprint import fingerprint
+from ark.run.identity import Identity, canonical_json, reading_identity, run_identity
+from ark.run.locate import build
+from ark.run.result import write_atomic
+from ark.run.spec import CellSpec, Reading
+from ark.search import BM25
+
+SEEDED = ("lexical", "random")  # backbones that draw with the run's seed
+
+
+@dataclass(frozen=True)
+class Session:
+    """An opened cell."""
+
+    spec: CellSpec
+    graph: KnowledgeGraph
+    search: BM25
+    queries: Sequence[Query]
+    method: Method
+    backbone: Backbone
+    reading: Reading
+    identity: Identity
+    folder: Path
+
+    @property
+    def reading_folder(self) -> Path:
+        """Where this reading's result lies."""
+        return self.folder / "readings" / self.identity.cell_id
+
+    def labels(self) -> dict[str, Json]:
+        """What tables print of a cell."""
+        asks = bool(self.method.probe)
+        return {
+            "graph": self.spec.graph.source,
+            "method": self.method.label,
+            "backbone": self.backbone.label if asks else None,
+            "split": self.spec.split,
+            "candidates": self.spec.candidates,
+            "credit": self.graph.manifest.get("credit", ""),
+        }
+
+
+def open_session(spec: CellSpec, results_dir: Path) -> Session:
+    """Open everything; builds graph, index and questions the first time. Raises UserError."""
+    root = data_root()
+    # Method and backbone first: their mistakes are cheap to find, a graph may take minutes.
+    method: Method = build(spec.method.target, "method", spec.method.settings)
+    backbone = _backbone(spec)
+    graph = open_or_build(source_for(spec.graph.source, **spec.graph.settings), root)
+    for node_type in spec.graph.candidate_types or ():
+        if node_type not in graph.node_types:
+            raise UserError(unknown("graph.candidate_types", node_type, graph.node_types))
+    queries = select(_questions(spec, graph, root), spec.split, spec.limit)
+    search = BM25.open_or_build(graph, root, spec.search)
+    reading = Reading(spec.fusion, method.agents, spec.cut, spec.candidates)
+    identity = Identity(
+        run_identity(
+            spec,
+            graph,
+            search,
+            method,
+            backbone,
+            questions_hash(queries),
+            fingerprint(method, root),
+        ),
+        reading_identity(reading, spec.graph.candidate_types),
+    )
+    name = "-".join((spec.graph.source, spec.method.name, spec.backbone.name, identity.run_id))
+    folder = results_dir.absolute() / "runs" / re.sub(r"[^A-Za-z0-9._-]+", "_", name)
+    _describe(folder, identity, queries)
+    return Session(
+        spec, graph, search, queries, method, backbone, reading, identity, folder
+    )
+
+
+def _backbone(spec: CellSpec) -> Backbone:
+    settings = dict(spec.backbone.settings)
+    if spec.backbone.name in SEEDED:
+        settings.setdefault("seed", spec.seed)
+    made: Backbone = build(spec.backbone.target, "backbone", settings)
+    return made
+
+
+def _questions(spec: CellSpec, graph: KnowledgeGraph, root: Path) -> list[Query]:
+    if spec.queries is not None:
+        return load_queries(spec.queries, graph)
+    if spec.graph.source == "table":
+        return load_queries(Path(str(spec.graph.settings["path"])), graph)
+    from ark.queries import questions_for
+
+    return questions_for(graph, spec.graph.source, root)
+
+
+def _describe(folder: Path, identity: Identity, queries: Sequence[Query]) -> None:
+    """``run.json`` and ``queries.jsonl``: the folder can be read and cited by itself."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / "run.json").is_file():
+            lines = [
+                canonical_json(
+                    {
+                        "id": q.id,
+                        "query": q.text,
+                        "answer_ids": q.answer_ids,
+                        "cluster": q.cluster,
+                        "hops": q.hops,
+                        "textual": q.textual,
+                        "answer_type": q.answer_type,
+                    }
+                )
+                for q in queries
+            ]
+            write_atomic(folder / "queries.jsonl", "\n".join(lines) + "\n")
+            write_atomic(folder / "run.json", canonical_json(dict(identity.run)) + "\n")
+    except OSError as error:
+        raise UserError(
+            f"results_dir: cannot write to {folder} ({error.strerror}); choose another one"
+        ) from None

@@ -1,0 +1,46 @@
+"""Words: one definition of a token for indexing, querying, snippets and highlighting."""
+
+from __future__ import annotations
+
+import re
+
+TOKEN_PATTERN = r"(?u)\b\w+\b"
+_TOKEN = re.compile(TOKEN_PATTERN)
+
+
+def tokens(text: str) -> list[str]:
+    """Lower-cased words of ``text`` in order; no stemming, no stop words."""
+    return _TOKEN.findall(text.lower())
+
+
+def one_line(text: str) -> str:
+    """Strangers' text on one line: runs of white space and control characters become a space."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def clip(text: str, limit: int) -> str:
+    """``one_line`` cut to ``limit`` characters, with an ellipsis where something is missing."""
+    line = one_line(text)
+    return line if len(line) <= limit else line[: max(0, limit - 1)].rstrip() + "…"
+
+
+def snippet(text: str, query: str, width: int = 160) -> str | None:
+    """``width`` characters around the first query word in ``text``; None without a match."""
+    wanted = set(tokens(query))
+    for match in _TOKEN.finditer(text):
+        if match.group().lower() in wanted:
+            return _window(text, match.start(), width)
+    return None
+
+
+def _window(text: str, at: int, width: int) -> str:
+    start = max(0, min(at - width // 3, len(text) - width))
+    end = min(len(text), start + width)
+    # Move to word borders, so that a reader never sees half a word.
+    if start > 0:
+        start = text.rfind(" ", 0, start) + 1
+    if end < len(text):
+        space = text.find(" ", end)
+        end = len(text) if space < 0 else space
+    body = one_line(text[start:end])
+    return f"{'…' if start > 0 else ''}{body}{'…' if end < len(text) else ''}"
