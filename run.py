@@ -138,9 +138,8 @@ def compose_job(overrides: Sequence[str]) -> Job:
         with initialize_config_dir(str(CONFIGS), version_base="1.3"):
             config = compose("config", list(overrides), return_hydra_config=True)
             chosen = dict(config.hydra.runtime.choices)
-            plain = OmegaConf.to_container(
-                OmegaConf.masked_copy(config, [k for k in config if k != "hydra"]), resolve=True
-            )
+            own = OmegaConf.masked_copy(config, [str(k) for k in config if k != "hydra"])
+            plain = OmegaConf.to_container(own, resolve=True)
     except (HydraException, OmegaConfBaseException) as error:
         raise _composition_error(error, overrides) from None
     assert isinstance(plain, dict)
@@ -158,17 +157,16 @@ def _composition_error(error: Exception, overrides: Sequence[str]) -> UserError:
 
 def _settings(overrides: Sequence[str], wrong: str) -> list[str]:
     """Known settings near a wrong one: those of its group's chosen file, or the top ones."""
-    import yaml
+    from omegaconf import OmegaConf
 
     group = wrong.partition(".")[0]
-    defaults = yaml.safe_load((CONFIGS / "config.yaml").read_text(encoding="utf-8"))
+    defaults: Any = OmegaConf.load(CONFIGS / "config.yaml")
     if group not in groups() or "." not in wrong:
         return [k for k in defaults if k != "defaults"] + list(groups())
-    choice = {k: v for d in defaults["defaults"] if isinstance(d, dict) for k, v in d.items()}
+    choice = {k: v for d in defaults["defaults"] if not isinstance(d, str) for k, v in d.items()}
     choice |= {k: v for k, _, v in (o.partition("=") for o in overrides)}
     file = CONFIGS / group / f"{choice[group]}.yaml"
-    fields = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
-    return [f"{group}.{name}" for name in fields]
+    return [f"{group}.{name!s}" for name in OmegaConf.load(file)]
 
 
 def _first_line(error: Exception) -> str:

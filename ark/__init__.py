@@ -1,0 +1,1 @@
+"""Reference harness for LLM retrieval over knowledge graphs."""

@@ -15,7 +15,9 @@ def tokens(text: str) -> list[str]:
 
 def one_line(text: str) -> str:
     """Strangers' text on one line: runs of white space and control characters become a space."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else " " for c in text)
+    return " ".join(text.split())
 
 
 def clip(text: str, limit: int) -> str:

@@ -1,4 +1,4 @@
-"""Fixtures that every room's tests share. Graphs are built once into a cache that outlives a run."""
+"""Fixtures that every room's tests share. Graphs are built once a session."""
 
 from __future__ import annotations
 

@@ -50,9 +50,7 @@ def fuse(lists: Sequence[Sequence[T]], fusion: Fusion, rng: random.Random) -> li
     return sorted(unique, key=_key(ranks, fusion))  # stable: what still ties keeps its place
 
 
-def _key(
-    ranks: Sequence[dict[T, int]], fusion: Fusion
-) -> Callable[[T], tuple[float, int]]:
+def _key(ranks: Sequence[dict[T, int]], fusion: Fusion) -> Callable[[T], tuple[float, int]]:
     def key(node: T) -> tuple[float, int]:
         places = [r[node] for r in ranks if node in r]
         earliest = min(places) if fusion.ties == "earliest_position" else 0

@@ -105,16 +105,20 @@ class Ark:
         return await run_agent(question, system, toolbox, ctx, settings, agent)
 
     probe: ClassVar[Sequence[Mapping[str, Any]]] = (
-        {"calls": [{"name": SEARCH, "arguments": {"query": "harbour town", "size": 4}}]},
-        {"calls": [{"name": SEARCH, "arguments": {"query": "river"}}]},
         {
             "calls": [
-                {"name": NEIGHBORS, "arguments": {"node_index": 0}},
-                {"name": NEIGHBORS, "arguments": {"node_index": 0, "query": "old bridge"}},
-                {"name": NEIGHBORS, "arguments": {"node_index": 0, "node_type": "nothing"}},
+                {"name": SEARCH, "arguments": {"query": "copper moth night flowers", "size": 4}}
             ]
         },
-        {"calls": [{"name": ADD, "arguments": {"answer_nodes": [{"node_index": 1}, 2, "x"]}}]},
+        {"calls": [{"name": SEARCH, "arguments": {"query": "garden"}}]},
+        {
+            "calls": [
+                {"name": NEIGHBORS, "arguments": {"node_index": 5}},
+                {"name": NEIGHBORS, "arguments": {"node_index": 5, "query": "blue flowers"}},
+                {"name": NEIGHBORS, "arguments": {"node_index": 5, "node_type": "plants"}},
+            ]
+        },
+        {"calls": [{"name": ADD, "arguments": {"answer_nodes": [{"node_index": 1}, 5, "x"]}}]},
         {"content": "no call"},
         {"calls": [{"name": FINISH, "arguments": {"comment": "done"}}]},
     )

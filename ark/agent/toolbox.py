@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +20,7 @@ from ark.agent.tools import (
 )
 from ark.errors import unknown
 from ark.protocols import Graph, Ints, Relevance
-from ark.records import Json, ToolCall
+from ark.records import ToolCall
 
 
 @dataclass(frozen=True)
@@ -105,14 +105,17 @@ class Toolbox:
         node_type = arguments.choice("node_type", self.graph.node_types)
         edge_type = arguments.choice("edge_type", self.graph.relations)
         nodes = self.graph.neighbors(center, relation=edge_type, node_type=node_type)
-        filters = [f"node_type={node_type}" if node_type else "", f"edge_type={edge_type}" if edge_type else ""]
+        filters = [
+            f"node_type={node_type}" if node_type else "",
+            f"edge_type={edge_type}" if edge_type else "",
+        ]
         given = ", ".join(f for f in filters if f)
         head = f"Neighbors of {handle(self.graph, center)}{f' with {given}' if given else ''}"
         if len(nodes) == 0:
             advice = "Drop a filter." if given else "This node has no edges."
             return Observation(f"{head}: none. {advice}")
         chosen = self._ranked(query, nodes)
-        relations = self._relations(center)
+        relations = self._relations(center, chosen)
         rows = [
             (
                 handle(self.graph, i) + _directions(relations[i]),
@@ -134,15 +137,18 @@ class Toolbox:
             return [int(i) for i in nodes[: self.options.neighbor_k]]
         return [hit.node for hit in self.search.rank(query, nodes, self.options.neighbor_k)]
 
-    def _relations(self, center: int) -> Mapping[int, tuple[list[str], list[str]]]:
-        """For each neighbour the relations of edges (to it, from it), each once, sorted."""
-        found: dict[int, tuple[list[str], list[str]]] = {}
+    def _relations(
+        self, center: int, chosen: Sequence[int]
+    ) -> Mapping[int, tuple[list[str], list[str]]]:
+        """For each chosen neighbour the relations of edges (to it, from it), each once, sorted."""
+        found: dict[int, tuple[list[str], list[str]]] = {i: ([], []) for i in chosen}
         names = self.graph.relations
         for side, edges in enumerate((self.graph.out_edges(center), self.graph.in_edges(center))):
             others, relations, _ = edges
-            pairs = np.unique(np.stack([others, relations]).astype(np.int64), axis=1)
-            for other, relation in pairs.T.tolist():
-                found.setdefault(other, ([], []))[side].append(names[relation])
+            kept = np.isin(others, chosen)
+            pairs = sorted(set(zip(others[kept].tolist(), relations[kept].tolist(), strict=True)))
+            for other, relation in pairs:
+                found[other][side].append(names[relation])
         return found
 
     def _add(self, arguments: Arguments) -> Observation:

@@ -21,6 +21,7 @@ ADD, FINISH = "add_to_answer", "finish"
 WIDE, NARROW = 30, 8  # sizes of the search with the question and of those with its chunks
 MOST_CHUNKS = 10
 MOST_LINKS = 4
+TOP = 10  # hits that say whether the question describes answers or what is near them
 BRIDGES = 6  # nodes between a linked name and the answers
 VERIFIED = 10  # candidates that are looked up from their own side
 MOST_STEPS = 8
@@ -40,7 +41,7 @@ def ark_step(
     if any(call.tool == ADD for call in view.calls):
         return [(FINISH, {"comment": "All candidates are listed."})]
     if not view.calls:
-        return _searches(view.question)
+        return _searches(view.question) or [(FINISH, {"comment": "No words to look for."})]
     plan = _Plan.make(view, available.get(NEIGHBORS, {}), rng)
     steps = sum(m.role == "assistant" for m in messages)
     if NEIGHBORS in available and steps < MOST_STEPS:
@@ -55,9 +56,28 @@ def ark_step(
 
 
 def _searches(question: str) -> Calls:
+    if not tokens(question):
+        return []
     calls: Calls = [(SEARCH, {"query": question, "size": WIDE})]
     calls += [(SEARCH, {"query": c, "size": NARROW}) for c in chunks(question)[:MOST_CHUNKS]]
     return calls
+
+
+def _anchors(linked: Sequence[Link], wanted: str | None) -> list[Row]:
+    """One node for each linked name; of equal names one that is not what is asked for."""
+    spans: dict[tuple[int, int], Row] = {}
+    for link in linked:
+        kept = spans.setdefault((link.start, link.end), link.row)
+        if kept.type == wanted and link.row.type != wanted:
+            spans[link.start, link.end] = link.row
+    return list(spans.values())
+
+
+def _stand_ins(hits: Sequence[Row], wanted: str | None) -> list[Row]:
+    """Nothing is named: if the best hits are of another type than asked, answers are near them."""
+    others = [row for row in hits[:TOP] if wanted is not None and row.type != wanted]
+    leading = bool(others) and others[0] == hits[0] and 2 * len(others) > min(TOP, len(hits))
+    return others[:MOST_LINKS] if leading else []
 
 
 @dataclass
@@ -71,18 +91,14 @@ class _Plan:
     rest: str
 
     @classmethod
-    def make(
-        cls, view: Conversation, arguments: Mapping[str, Json], rng: random.Random
-    ) -> _Plan:
+    def make(cls, view: Conversation, arguments: Mapping[str, Json], rng: random.Random) -> _Plan:
         searched = [row for call in view.calls if call.tool == SEARCH for row in call.rows]
         linked = links(view.question, searched)
         types = view.type_lists()[0] or list(dict.fromkeys(row.type for row in view.rows()))
         wanted = asked_type(view.question, types, linked)
-        anchors = [link.row for link in linked][:MOST_LINKS]
-        if not anchors:  # nothing is named: the best hits of another type stand in
-            hits = view.calls[0].rows
-            anchors = [row for row in hits if wanted is not None and row.type != wanted]
-            anchors = anchors[:MOST_LINKS] if len(anchors) * 2 > len(hits) else []
+        anchors = _anchors(linked, wanted)[:MOST_LINKS]
+        if not anchors:
+            anchors = _stand_ins(view.calls[0].rows, wanted)
         return cls(view, arguments, rng, anchors, linked, wanted, rest_of(view.question, linked))
 
     # -- expanding ---------------------------------------------------------------------------
@@ -125,18 +141,27 @@ class _Plan:
         supports = self._supports()
         cut = [a for a in self.anchors if self._cut(a.index)]
         open_pairs = []
-        for index in self._order(supports)[:VERIFIED]:
+        order = self._order(supports)
+        # Where one anchor's list is complete, only its members can be next to all anchors.
+        whole = {row.index for a in self.anchors if a not in cut for row in self._shown(a)}
+        order.sort(key=lambda i: i not in whole)
+        for index in order[:VERIFIED]:
             missing = [a for a in cut if a.index not in supports[index]]
             if missing and not self._made(index):
                 open_pairs.append((index, missing[0]))
         return [self._call(index, anchor.type, anchor.name) for index, anchor in open_pairs]
+
+    def _shown(self, anchor: Row) -> list[Row]:
+        return [row for call in self._made(anchor.index) for row in call.rows]
 
     def _cut(self, index: int) -> bool:
         return any(call.total > len(call.rows) for call in self._made(index))
 
     def _call(self, index: int, node_type: str | None, query: str) -> tuple[str, dict[str, Json]]:
         values = {"node_index": index, "query": query, "node_type": node_type}
-        kept = {k: v for k, v in values.items() if v is not None and v != "" and k in self.arguments}
+        kept = {
+            k: v for k, v in values.items() if v is not None and v != "" and k in self.arguments
+        }
         return NEIGHBORS, kept
 
     # -- reading what came back --------------------------------------------------------------

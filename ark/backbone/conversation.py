@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from ark.records import Json, Message
 
 _ROW = re.compile(r'\[(\d+)\] ("(?:[^"\\]|\\.)*")((?: \| .*)?)')
+_MATCH = re.compile(r' \| match: ("(?:[^"\\]|\\.)*")$')
 _TOTAL = re.compile(r": (\d+), ")
 _ARRAY = re.compile(r'\[(?:"(?:[^"\\]|\\.)*"(?:, )?)*\]')
 
@@ -89,7 +90,7 @@ def _row(line: str) -> Row | None:
     found = _ROW.match(line)
     if not found:
         return None
-    parts = found.group(3).split(" | ")
-    match = next((p[7:] for p in parts[2:] if p.startswith("match: ")), "")
-    node_type = parts[1] if len(parts) > 1 else ""
-    return Row(int(found.group(1)), json.loads(found.group(2)), node_type, match)
+    match = _MATCH.search(line)
+    node_type = found.group(3).split(" | ")[1] if found.group(3) else ""
+    shown = json.loads(match.group(1)) if match else ""
+    return Row(int(found.group(1)), json.loads(found.group(2)), node_type, shown)

@@ -10,12 +10,12 @@ from ark.text import tokens
 
 # Words that carry little by themselves; chunks of a question end at them.
 HARD_BREAKS = frozenset(
-    "and or but with without that which who whose whom where when while having also both as by "
-    "for from into than then is are was were be been has have had does do did can may".split()
+    "and or but with without that which who whose whom where when while having also both as "
+    "by for from into than then is are was were be been has have had does do did can may".split()
 )
 SOFT_BREAKS = frozenset(
-    "a an the of in on at to it its their them this these those there any some all no not i me my "
-    "we us our you your what name list find give show tell please".split()
+    "a an the of in on at to it its their them this these those there any some all no not i "
+    "me my we us our you your what name list find give show tell please".split()
 )
 
 
@@ -30,7 +30,7 @@ class Link:
 
 def links(question: str, rows: Iterable[Row]) -> list[Link]:
     """Longest names first come out; a name inside a longer linked name is dropped."""
-    words = tokens(question)
+    words = f" {' '.join(tokens(question))} "  # a name is a run of whole words in it
     found: dict[int, Link] = {}
     for row in rows:
         name = tokens(row.name)
@@ -40,19 +40,14 @@ def links(question: str, rows: Iterable[Row]) -> list[Link]:
         if at is not None:
             found[row.index] = Link(row, at, at + len(name))
     kept = [
-        link
-        for link in found.values()
-        if not any(_inside(link, other) for other in found.values())
+        link for link in found.values() if not any(_inside(link, other) for other in found.values())
     ]
     return sorted(kept, key=lambda x: (x.start, x.row.index))
 
 
-def _position(words: Sequence[str], name: Sequence[str]) -> int | None:
-    size = len(name)
-    for at in range(len(words) - size + 1):
-        if list(words[at : at + size]) == list(name):
-            return at
-    return None
+def _position(words: str, name: Sequence[str]) -> int | None:
+    at = words.find(f" {' '.join(name)} ")
+    return None if at < 0 else words.count(" ", 0, at)
 
 
 def _inside(link: Link, other: Link) -> bool:
@@ -78,7 +73,7 @@ def chunks(question: str) -> list[str]:
 
 
 def _pieces(question: str) -> list[str]:
-    for mark in ",;:?!()\"“”":
+    for mark in ',;:?!()"“”':
         question = question.replace(mark, "\n")
     return question.split("\n")
 

@@ -40,9 +40,24 @@ def _random_policy(
         filler = _Filler(conversation.question, options, rng)
         return json.dumps(filler.value(schema or {"type": "array", "items": {"type": "integer"}}))
     filler = _Filler(conversation.question, shown, rng)
-    usable = [t["function"] for t in tools if shown or not _needs_node(t["function"])]
+    called = {call.tool for call in conversation.calls}
+    usable = _usable([t["function"] for t in tools], called, bool(shown))
     tool = rng.choice(usable)
     return [(tool["name"], filler.value(tool["parameters"]))]
+
+
+def _usable(
+    functions: Sequence[Mapping[str, Json]], called: set[str], any_shown: bool
+) -> list[Mapping[str, Json]]:
+    """Tools whose arguments can be had. Those that need none (finish) wait for all others.
+
+    Else half of all runs would end before they began, which is no floor but an empty list.
+    """
+    with_arguments = [f for f in functions if f["parameters"].get("required")]
+    possible = [f for f in with_arguments if any_shown or not _needs_node(f)]
+    if any(f["name"] not in called for f in with_arguments) and possible:
+        return possible
+    return [*possible, *(f for f in functions if f not in with_arguments)]
 
 
 def _needs_node(function: Mapping[str, Json]) -> bool:

@@ -36,8 +36,9 @@ def summarise(
     ``rows`` holds one row for every question of the split in stored order, failed and missing ones
     as ``zero_row``; ``clusters`` names each question's cluster ("" = by itself). Hit rates get
     Wilson's interval on the effective number of questions, the rest a percentile bootstrap over
-    clusters. A measure of the answer set is averaged over all questions, None as 0, if any
-    question has a value, and is without value (n = 0) if none has. Rounded to 10 decimals.
+    clusters (Wilson's where resampling shows no spread). A measure of the answer set is averaged
+    over all questions, None as 0, if any question has a value, and is without value (n = 0) if
+    none has. Rounded to 10 decimals.
 
     Raises ValueError when lengths differ, or a value is missing or outside [0, 1].
     """

@@ -29,7 +29,6 @@ from ark.records import Query
 
 COMPOSER_VERSION = "1"  # raise it whenever the same seed gives other questions
 SEED = 0
-COUNT = 1500
 MAX_ANSWERS = 20
 TRIES = 400  # draws for one question before its pattern gives way to the next
 
@@ -43,13 +42,13 @@ class Composed:
     patterns: Counter[str] = field(default_factory=Counter)
 
 
-def compose(graph: Graph, wording: Wording, seed: int = SEED, n: int = COUNT) -> Composed:
-    """About ``n`` questions, fewer where the graph has no more that are distinct.
+def compose(graph: Graph, wording: Wording, seed: int = SEED, n: int | None = None) -> Composed:
+    """``n`` questions (``wording.count`` if None), fewer where no more distinct ones are found.
 
     About half are ``train``, a sixth ``val`` and a third ``test`` (a tenth of that ``test-0.1``);
     no node is an anchor in two splits.
     """
-    return _Composer(graph, wording, seed).compose(n)
+    return _Composer(graph, wording, seed).compose(wording.count if n is None else n)
 
 
 def apportion(n: int, shares: Sequence[int]) -> list[int]:
@@ -69,10 +68,16 @@ class _Composer:
         self._rng = random.Random(seed)
         self._executor = Executor(graph)
         self._planner = Planner(graph)
-        names = NameBook(graph, wording.proper)
-        self._describer = Describer(graph, self._executor.words)
+        names = NameBook(graph, wording.common)
         pool = assign_splits(graph, wording, self._rng)
-        self._drawer = Drawer(graph, wording, names, self._describer, pool, self._rng)
+        self._drawer = Drawer(
+            graph,
+            wording=wording,
+            names=names,
+            describer=Describer(graph, self._executor.words),
+            pool=pool,
+            rng=self._rng,
+        )
         self._phraser = Phraser(graph, wording, names, self._rng)
         self._programs: set[str] = set()
         self._texts: set[str] = set()
@@ -124,26 +129,18 @@ class _Composer:
     def _try(self, pattern: Pattern, split: str) -> Query | None:
         leaves = self._drawer.draw(pattern, split)
         if leaves is None:
-            return self._reject("no leaves")
+            self._rejected["no leaves"] += 1
+            return None
         program = self._planner.program(pattern, leaves)
-        canonical = str(program)
-        if canonical in self._programs:
-            return self._reject("same program")
         gold = self._run(program)
-        answers = len({self._graph.canonical(i) for i in gold.tolist()})
-        if not 1 <= answers <= MAX_ANSWERS:
-            return self._reject("too many answers" if answers else "no answer")
-        named = [leaf.node for leaf in leaves if not leaf.words]
-        if np.isin(named, gold).any():
-            return self._reject("names its answer")
-        if len(leaves) > 1 and self._pinned(pattern, leaves, gold):
-            return self._reject("one clause alone has the same gold")
-        text, mentions = self._phraser.question(pattern, leaves)
-        if text in self._texts:
-            return self._reject("same text")
-        if any(shares_run(text, self._graph.text(leaf.node)) for leaf in leaves if leaf.words):
-            return self._reject("repeats the text")
-        self._programs.add(canonical)
+        flaw = self._flaw_of_gold(pattern, leaves, program, gold)
+        if flaw is None:
+            text, mentions = self._phraser.question(pattern, leaves)
+            flaw = self._flaw_of_text(text, leaves)
+        if flaw is not None:
+            self._rejected[flaw] += 1
+            return None
+        self._programs.add(str(program))
         self._texts.add(text)
         self._drawer.note(leaves)
         anchors = [leaf.node for leaf in leaves if not leaf.own]
@@ -158,8 +155,28 @@ class _Composer:
             answer_type=pattern.answer,
             anchor_ids=tuple(map(self._graph.id, anchors)),
             mentions=mentions,
-            program=canonical,
+            program=str(program),
         )
+
+    def _flaw_of_gold(
+        self, pattern: Pattern, leaves: Sequence[Leaf], program: Program, gold: Ints
+    ) -> str | None:
+        if str(program) in self._programs:
+            return "same program"
+        answers = len({self._graph.canonical(i) for i in gold.tolist()})
+        if not 1 <= answers <= MAX_ANSWERS:
+            return "too many answers" if answers else "no answer"
+        if np.isin([leaf.node for leaf in leaves if not leaf.words], gold).any():
+            return "names its answer"
+        if len(leaves) > 1 and self._pinned(pattern, leaves, gold):
+            return "one clause alone has the same gold"
+        return None
+
+    def _flaw_of_text(self, text: str, leaves: Sequence[Leaf]) -> str | None:
+        if text in self._texts:
+            return "same text"
+        told = (self._graph.text(leaf.node) for leaf in leaves if leaf.words)
+        return "repeats the text" if any(shares_run(text, t) for t in told) else None
 
     def _pinned(self, pattern: Pattern, leaves: Sequence[Leaf], gold: Ints) -> bool:
         return any(

@@ -2,45 +2,59 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from functools import cached_property
+from pathlib import Path
 
 from ark.program.words import WordIndex, split_words
 from ark.protocols import Graph
 
-RAREST = 2  # a word must occur in the texts of at least so many nodes ...
-COMMONEST = 0.01  # ... and of at most this share of the nodes that have a text
+RAREST = 3  # in a graph with many texts, a word must occur in so many of them at least ...
+COMMONEST = 0.01  # ... and in this share of them at most
+MANY = 1000  # texts
 POOL = 6  # descriptions are drawn from so many of a text's rarest fitting words
 STEM = 5  # words with so many first letters in common count as forms of one word
 
 _TOKEN = re.compile(r"[A-Za-z]+|[^\sA-Za-z]")
 # After these a noun phrase begins; before these, or before punctuation, one has ended.
 _OPENERS = frozenset(
-    "a an the of in with by and or to from on at for between within its their into this".split()
+    ("a", "an", "the", "of", "in", "its", "their", "this", "these", "between", "within", "into")
 )
 _CLOSERS = frozenset(
-    "of in is are was with that which and or to by from on at for as due than can may has have "
-    "within between during after before into without leading resulting".split()
+    (
+        *("of", "in", "is", "are", "was", "were", "with", "that", "which", "and", "or", "to"),
+        *("by", "from", "on", "at", "for", "as", "due", "can", "may", "has", "have", "within"),
+        *("between", "during", "after", "before", "into", "without", "leading", "resulting"),
+    )
 )
+
+
+def vague_words() -> frozenset[str]:
+    """Nouns that say nothing about what a text is about ("addition", "majority")."""
+    file = Path(__file__).with_name("vague_words.json")
+    return frozenset(json.loads(file.read_text(encoding="utf-8")))
 
 
 class Describer:
     """Describing words of nodes, from the texts of one graph.
 
     There is no part-of-speech tagger here: a word counts as a noun if in the graph's own texts
-    it mostly ends a noun phrase and often enough stands right after a word that opens one.
+    it mostly ends a noun phrase (70 %), often enough begins one (15 %) and is written small.
     """
 
     def __init__(self, graph: Graph, words: WordIndex) -> None:
         self._graph = graph
         self._words = words
+        self._vague = vague_words()
 
     def candidates(self, i: int) -> tuple[str, ...]:
         """Up to ``POOL`` words fit to describe node ``i``, rarest first, ties by spelling.
 
-        Nouns of its text with at least four letters that are neither common nor unique among the
-        graph's texts and no form of a word of the node's name or aliases, no two forms of one.
+        Nouns of its text with at least four letters that are neither vague nor very common or
+        rare in the graph's texts, no form of a word of the node's name or aliases, and no two
+        forms of one word.
         """
         node = self._graph.node(i)
         if not node.text:
@@ -56,30 +70,45 @@ class Describer:
 
     def _fits(self, word: str) -> bool:
         often = self._words.frequency(word)
+        least, most = self._bounds
         return (
-            len(word) >= 4 and word.isascii() and word.isalpha() and RAREST <= often <= self._most
+            len(word) >= 4
+            and word.isascii()
+            and word.isalpha()
+            and least <= often <= most
+            and word not in self._vague
         )
 
     @cached_property
-    def _most(self) -> float:
-        texts = sum(1 for i in range(self._graph.n_nodes) if self._graph.text(i))
-        return max(RAREST, COMMONEST * texts)
+    def _bounds(self) -> tuple[int, float]:
+        return (RAREST, COMMONEST * self._texts) if self._texts >= MANY else (1, RAREST)
+
+    @cached_property
+    def _texts(self) -> int:
+        return sum(1 for i in range(self._graph.n_nodes) if self._graph.text(i))
 
     @cached_property
     def _nouns(self) -> frozenset[str]:
         seen: Counter[str] = Counter()
         opened: Counter[str] = Counter()
         closed: Counter[str] = Counter()
+        small: Counter[str] = Counter()
         for i in range(self._graph.n_nodes):
-            tokens = ["."] + _TOKEN.findall(self._graph.text(i).lower()) + ["."]
-            for before, word, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
-                if len(word) < 4 or after == "-" or before == "-":
+            tokens = [".", *_TOKEN.findall(self._graph.text(i)), "."]
+            for before, told, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
+                if len(told) < 4 or after == "-" or before == "-":
                     continue
+                word = told.lower()
+                small[word] += told.islower()
                 seen[word] += 1
-                opened[word] += before in _OPENERS
+                opened[word] += before.lower() in _OPENERS
                 closed[word] += after in _CLOSERS or not after.isalpha()
+        # With few texts a noun may by chance never follow an opening word.
+        least = 15 if self._texts >= MANY else 0
         return frozenset(
-            w for w, n in seen.items() if closed[w] >= 0.7 * n and opened[w] >= 0.15 * n
+            w
+            for w, n in seen.items()
+            if 100 * closed[w] >= 70 * n and 100 * opened[w] >= least * n and 2 * small[w] >= n
         )
 
 

@@ -51,6 +51,7 @@ class Drawer:
     def __init__(
         self,
         graph: Graph,
+        *,
         wording: Wording,
         names: NameBook,
         describer: Describer,
@@ -66,12 +67,14 @@ class Drawer:
         self._used: Counter[int] = Counter()
         self._numbers = {name: k for k, name in enumerate(graph.relations)}
         self._named: dict[int, bool] = {}
+        self._described: dict[int, tuple[str, ...]] = {}
+        self._reached: dict[tuple[int, Step], list[int]] = {}
         self._answers = {t: graph.of_type(t).tolist() for t in sorted(wording.shares)}
 
     def draw(self, pattern: Pattern, split: str) -> list[Leaf] | None:
         """Leaves that some node of the answer type satisfies, or None if this try found none."""
         answers = self._answers[pattern.answer]
-        answer = answers[self._rng.randrange(len(answers))]
+        answer = self._one(answers)
         leaves: list[Leaf] = []
         for clause in pattern.clauses:
             if not self._clause(clause, answer, split, leaves):
@@ -91,34 +94,39 @@ class Drawer:
             near = self._near(at, step)
             if not near:
                 return False
-            at = near[self._rng.randrange(len(near))]
+            at = self._one(near)
         ends = self._near(at, clause.steps[-1])
         if isinstance(clause.leaf, tuple):
-            if not ends:
-                return False
-            middle = ends[self._rng.randrange(len(ends))]
-            return all(self._clause(c, middle, split, leaves) for c in clause.leaf)
+            middle = self._one(ends) if ends else None
+            return middle is not None and all(
+                self._clause(c, middle, split, leaves) for c in clause.leaf
+            )
         taken = {leaf.node for leaf in leaves} | {start}
         free = [i for i in ends if i not in taken and self._free(i, split)]
         if isinstance(clause.leaf, Named):
-            fitting = [i for i in free if self._may_name(i, clause.leaf)]
-            if not fitting:
-                return False
-            leaves.append(Leaf(fitting[self._rng.randrange(len(fitting))]))
-            return True
-        if not free:
-            return False
-        return self._describe(free[self._rng.randrange(len(free))], split, leaves, own=False)
+            free = [i for i in free if self._may_name(i, clause.leaf)]
+            leaves += [Leaf(self._one(free))] if free else []
+            return bool(free)
+        return bool(free) and self._describe(self._one(free), split, leaves, own=False)
+
+    def _one(self, nodes: list[int]) -> int:
+        return nodes[self._rng.randrange(len(nodes))]
 
     def _near(self, i: int, step: Step) -> list[int]:
         """Distinct nodes one step away, ascending."""
-        others, relations, _ = self._graph.out_edges(i) if step.out else self._graph.in_edges(i)
-        found = sorted(set(others[relations == self._numbers[step.relation]].tolist()))
-        return [j for j in found if self._graph.type(j) == step.type]
+        key = (i, step)
+        if key not in self._reached:
+            look_up = self._graph.out_edges if step.out else self._graph.in_edges
+            others, relations, _ = look_up(i)
+            found = sorted(set(others[relations == self._numbers[step.relation]].tolist()))
+            self._reached[key] = [j for j in found if self._graph.type(j) == step.type]
+        return self._reached[key]
 
     def _free(self, i: int, split: str) -> bool:
+        if self._pool.get(i) != split:
+            return False
         most = self._wording.reuse.get(self._graph.type(i), self._wording.usual_reuse)
-        return self._pool.get(i) == split and self._used[i] < most
+        return self._used[i] < most
 
     def _may_name(self, i: int, leaf: Named) -> bool:
         if i not in self._named:
@@ -128,8 +136,12 @@ class Drawer:
     def _describe(self, i: int, split: str, leaves: list[Leaf], *, own: bool) -> bool:
         """Two of the node's describing words, three in every fourth description."""
         wanted = 3 if self._rng.randrange(4) == 0 else 2
-        words = list(self._describer.candidates(i))
-        if self._pool.get(i) != split or len(words) < wanted:
+        if self._pool.get(i) != split:
+            return False
+        if i not in self._described:
+            self._described[i] = self._describer.candidates(i)
+        words = list(self._described[i])
+        if len(words) < wanted:
             return False
         self._rng.shuffle(words)
         leaves.append(Leaf(i, tuple(sorted(words[:wanted])), own=own))

@@ -40,11 +40,15 @@ class Phraser:
 
     def _what(self, pattern: Pattern, slots: list[str]) -> str:
         """All clauses as verb phrases, joined."""
-        phrases, at = [], 0
+        phrases: list[str] = []
+        told: list[str] = []
+        at = 0
         for clause in pattern.clauses:
             mine = slots[at : at + clause.leaves()]
             at += len(mine)
-            phrases.append(self._one(clause.phrases).format(*mine))
+            # A clause that comes twice is said in two ways.
+            told.append(self._one([p for p in clause.phrases if p not in told] or clause.phrases))
+            phrases.append(told[-1].format(*mine))
         if pattern.together and self._rng.randrange(2):
             both = self._one(pattern.together)
             used = sum(clause.leaves() for clause in pattern.clauses[:2])

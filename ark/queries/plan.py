@@ -10,7 +10,7 @@ import numpy as np
 
 from ark.program import Call, Constant, End, Expression, Program
 from ark.protocols import Graph
-from ark.queries.wording import Clause, Pattern
+from ark.queries.wording import Clause, Pattern, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +53,22 @@ class Planner:
     def _answer(self, answer: str, clauses: list[tuple[Clause, list[Leaf]]]) -> Program:
         sets = [self._set(clause, iter(leaves)) for clause, leaves in clauses if clause.steps]
         own = [leaves[0].words for clause, leaves in clauses if not clause.steps]
-        if not sets or not self._certain(answer, [clause for clause, _ in clauses]):
-            sets.insert(0, _call("type", answer))
-        whole = sets[0] if len(sets) == 1 else Call("intersect", tuple(sets))
+        whole = self._joined(answer, sets, [clause for clause, _ in clauses])
         for words in own:
             whole = _call_on("text", whole, *words)
         return Program((), End(whole))
 
-    def _certain(self, answer: str, clauses: list[Clause]) -> bool:
-        """Whether some clause's first step starts at nodes of the answer type only."""
-        starts = ((c.steps[0].relation, c.steps[0].out) for c in clauses if c.steps)
-        return any(self._starts.get(start) == {answer} for start in starts)
+    def _joined(self, kind: str, sets: list[Expression], clauses: Sequence[Clause]) -> Expression:
+        """The nodes of type ``kind`` in all sets.
+
+        The type is asked for unless the first step of some clause starts at such nodes only.
+        """
+        if not any(self._only(c.steps[0], kind) for c in clauses if c.steps):
+            sets = [_call("type", kind), *sets]
+        return sets[0] if len(sets) == 1 else Call("intersect", tuple(sets))
+
+    def _only(self, step: Step, kind: str) -> bool:
+        return self._starts.get((step.relation, step.out)) == {kind}
 
     @cached_property
     def _starts(self) -> dict[tuple[str, bool], set[str]]:
@@ -79,17 +84,20 @@ class Planner:
     def _set(self, clause: Clause, slots: Iterator[Leaf]) -> Expression:
         """The nodes that satisfy a clause with steps."""
         nodes = anchor = self._base(clause, slots)
-        for step in reversed(clause.steps):
-            function = "backward" if step.out else "forward"
-            nodes = _call_on(function, nodes, step.relation)
+        for k, step in reversed(list(enumerate(clause.steps))):
+            nodes = _call_on("backward" if step.out else "forward", nodes, step.relation)
+            if k and not self._only(step, clause.steps[k - 1].type):
+                nodes = Call("intersect", (_call("type", clause.steps[k - 1].type), nodes))
         return Call("minus", (nodes, anchor)) if clause.others else nodes
 
     def _base(self, clause: Clause, slots: Iterator[Leaf]) -> Expression:
+        kind = clause.steps[-1].type
         if isinstance(clause.leaf, tuple):
-            return Call("intersect", tuple(self._set(c, slots) for c in clause.leaf))
+            sets = [self._set(c, slots) for c in clause.leaf]
+            return self._joined(kind, sets, clause.leaf)
         leaf = next(slots)
         if leaf.words:
-            return _call_on("text", _call("type", clause.steps[-1].type), *leaf.words)
+            return _call_on("text", _call("type", kind), *leaf.words)
         return _call("node", self._graph.id(leaf.node))
 
 

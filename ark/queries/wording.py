@@ -102,8 +102,8 @@ class Wording:
     """A pack. ``shares`` gives each answer type its part of all questions.
 
     ``reuse`` says in how many questions a node of a type may be an anchor, where that is not
-    ``usual_reuse``: types with few nodes need more. ``proper`` are lower-case words that start a
-    name as proper nouns ("down" in Down syndrome). Change ``version`` with any change here.
+    ``usual_reuse``: types with few nodes need more. ``count`` questions are asked for.
+    ``common`` are the types whose names are common nouns. Change ``version`` with any change here.
     """
 
     graph: str
@@ -116,7 +116,8 @@ class Wording:
     patterns: tuple[Pattern, ...]
     reuse: Mapping[str, int] = field(default_factory=dict)
     usual_reuse: int = 3
-    proper: frozenset[str] = frozenset()
+    count: int = 1500
+    common: frozenset[str] = frozenset()
 
     def patterns_of(self, answer: str) -> tuple[Pattern, ...]:
         """The patterns of an answer type, in order."""

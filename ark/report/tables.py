@@ -88,8 +88,8 @@ def footer(results: Sequence[Mapping[str, Json]]) -> str:
         if differ is not None:
             n = result["counts"]["ok"] + result["counts"]["limit"]
             lines.append(f"{row_name(result)}: agents' lists differ on {differ} of {n} questions.")
-    credits = dict.fromkeys(str(r["cell"]["credit"]) for r in results if r["cell"]["credit"])
-    return "\n".join([*lines, *(f"Data: {c}" for c in credits)])
+    thanks = dict.fromkeys(str(r["cell"]["credit"]) for r in results if r["cell"]["credit"])
+    return "\n".join([*lines, *(f"Data: {c}" for c in thanks)])
 
 
 def _reading(result: Mapping[str, Json]) -> str:

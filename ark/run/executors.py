@@ -23,7 +23,7 @@ class LocalExecutor:
         self._notify = notify
 
     def map(self, work: Callable[[T], Awaitable[None]], items: Sequence[T]) -> None:
-        """Run ``work`` on every item; the first error stops the rest. Raises InterruptedRunError."""
+        """Run ``work`` on every item; an error stops the rest. Raises InterruptedRunError."""
         asyncio.run(self._map(work, items))
 
     async def _map(self, work: Callable[[T], Awaitable[None]], items: Sequence[T]) -> None:

@@ -21,7 +21,7 @@ from ark.records import Json
 from ark.run.identity import canonical_json, digest
 from ark.search import BM25
 
-QUESTION = "Which town lies on the old river near the harbour?"
+QUESTION = "Which plant in the walled garden do moths visit after sunset?"
 PACKAGES = ("ark", "baselines")
 
 

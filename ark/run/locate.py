@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import inspect
 from collections.abc import Mapping
@@ -35,14 +34,16 @@ def build(target: str, kind: str, settings: Mapping[str, Json]) -> Any:
     return _make(locate(target, kind), kind, settings)
 
 
+def setting_names(cls: Any) -> list[str]:
+    """What a plug-in's constructor takes."""
+    return list(inspect.signature(cls).parameters)
+
+
 def _make(cls: type[T], kind: str, settings: Mapping[str, Json]) -> T:
-    if dataclasses.is_dataclass(cls):
-        known = [f.name for f in dataclasses.fields(cls) if f.init]
-    else:
-        known = [n for n in inspect.signature(cls).parameters if n not in ("args", "kwargs")]
+    known = setting_names(cls)
     for name in settings:
         if name not in known:
-            raise UserError(unknown(f"setting of {kind}", f"{kind}.{name}", known))
+            raise UserError(unknown("setting", f"{kind}.{name}", [f"{kind}.{k}" for k in known]))
     try:
         return cls(**settings)
     except TypeError as error:

@@ -44,9 +44,7 @@ def read(
     The candidate filter comes after fusion and before the cut (design, rules 4 and 11); nodes that
     are the same answer count once. Random fusion is seeded by run seed and question.
     """
-    return [
-        _score(query, entries, graph, reading, candidate_types, seed) for query in queries
-    ]
+    return [_score(query, entries, graph, reading, candidate_types, seed) for query in queries]
 
 
 def _score(
@@ -73,9 +71,7 @@ def _score(
     judged = judge(ranked, query.answer_ids, keep=keep, same=same)
     committed = _committed(present, ranked, same)
     if committed is not None:
-        chosen = judge(
-            committed, query.answer_ids, keep=keep, same=same, answers=len(committed)
-        )
+        chosen = judge(committed, query.answer_ids, keep=keep, same=same, answers=len(committed))
         judged = replace(judged, answered=chosen.answered, correct=chosen.correct)
     differ = len(set(lists)) > 1 if len(lists) > 1 else None
     return Scored(query, status, ranked, score_row(judged), usage, differ)

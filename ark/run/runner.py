@@ -35,13 +35,11 @@ class Done:
     failed: int
 
 
-def run_cell(
-    spec: CellSpec, transport: Transport, tracker: Tracker | None = None
-) -> Done:
+def run_cell(spec: CellSpec, transport: Transport, tracker: Tracker | None = None) -> Done:
     """Run what is missing of a cell and write its result.
 
-    Raises UserError, FatalBackboneError, or InterruptedRunError after Ctrl-C; in each case the journal
-    keeps all that ended, and the same call goes on from there.
+    Raises UserError, FatalBackboneError, or InterruptedRunError after Ctrl-C; in each case the
+    journal keeps all that ended, and the same call goes on from there.
     """
     started = time.monotonic()
     session = open_session(spec, transport.results_dir)
@@ -144,9 +142,7 @@ class _Work:
         if self._left[query.id] == 0:
             self._close(query, new=True)
 
-    async def _attempt(
-        self, query: Query, agent: int, meter: Meter
-    ) -> tuple[Attempt, str | None]:
+    async def _attempt(self, query: Query, agent: int, meter: Meter) -> tuple[Attempt, str | None]:
         spec = self._session.spec
         rng = random.Random(digest({"seed": spec.seed, "query": query.id, "agent": agent}))
         context = Context(self._session.graph, self._session.search, meter, rng)
@@ -161,8 +157,7 @@ class _Work:
 
     def _close(self, query: Query, *, new: bool) -> None:
         lines = [
-            self._entries.agents[query.id, agent]
-            for agent in range(self._session.method.agents)
+            self._entries.agents[query.id, agent] for agent in range(self._session.method.agents)
         ]
         outcome = Outcome(
             query=query.id,

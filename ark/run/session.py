@@ -10,16 +10,14 @@ from pathlib import Path
 from ark.errors import UserError, unknown
 from ark.graph import KnowledgeGraph, data_root, open_or_build, source_for
 from ark.protocols import Backbone, Method
-from ark.queries import load_queries, questions_hash, select
+from ark.queries import load_queries, questions_for, questions_hash, select
 from ark.records import Json, Query
 from ark.run.fingerprint import fingerprint
 from ark.run.identity import Identity, canonical_json, reading_identity, run_identity
-from ark.run.locate import build
+from ark.run.locate import build, locate, setting_names
 from ark.run.result import write_atomic
 from ark.run.spec import CellSpec, Reading
 from ark.search import BM25
-
-SEEDED = ("lexical", "random")  # backbones that draw with the run's seed
 
 
 @dataclass(frozen=True)
@@ -82,15 +80,13 @@ def open_session(spec: CellSpec, results_dir: Path) -> Session:
     name = "-".join((spec.graph.source, spec.method.name, spec.backbone.name, identity.run_id))
     folder = results_dir.absolute() / "runs" / re.sub(r"[^A-Za-z0-9._-]+", "_", name)
     _describe(folder, identity, queries)
-    return Session(
-        spec, graph, search, queries, method, backbone, reading, identity, folder
-    )
+    return Session(spec, graph, search, queries, method, backbone, reading, identity, folder)
 
 
 def _backbone(spec: CellSpec) -> Backbone:
     settings = dict(spec.backbone.settings)
-    if spec.backbone.name in SEEDED:
-        settings.setdefault("seed", spec.seed)
+    if "seed" in setting_names(locate(spec.backbone.target, "backbone")):
+        settings.setdefault("seed", spec.seed)  # it draws, and the run's seed decides
     made: Backbone = build(spec.backbone.target, "backbone", settings)
     return made
 
@@ -100,8 +96,6 @@ def _questions(spec: CellSpec, graph: KnowledgeGraph, root: Path) -> list[Query]
         return load_queries(spec.queries, graph)
     if spec.graph.source == "table":
         return load_queries(Path(str(spec.graph.settings["path"])), graph)
-    from ark.queries import questions_for
-
     return questions_for(graph, spec.graph.source, root)
 
 

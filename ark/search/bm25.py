@@ -22,8 +22,8 @@ from ark.graph import KnowledgeGraph
 from ark.protocols import Ints
 from ark.records import Hit, Json
 from ark.search.kernel import Scores, accumulate_numpy, compiled, numba_available
-from ark.text import TOKEN_PATTERN, tokens
 from ark.search.topk import top_k
+from ark.text import TOKEN_PATTERN, tokens
 
 INDEX_VERSION = 1
 COMPILE_ABOVE = 300_000  # documents
@@ -160,4 +160,3 @@ def _load(folder: Path) -> Any:
             f"the search index in {folder} cannot be read ({error}); delete that folder, "
             "it is built again"
         ) from error
-

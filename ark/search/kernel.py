@@ -43,4 +43,4 @@ def compiled() -> Kernel:
     """The same as ``accumulate_numpy``, compiled by numba with an on-disk cache."""
     from ark.search.kernel_numba import accumulate
 
-    return accumulate  # type: ignore[no-any-return]
+    return accumulate

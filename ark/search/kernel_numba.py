@@ -7,7 +7,7 @@ from typing import Any
 from numba import njit
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def accumulate(data: Any, indices: Any, indptr: Any, token_ids: Any, out: Any) -> None:
     """Add each query token's postings to ``out``; same order and sums as the numpy kernel."""
     for t in range(token_ids.shape[0]):

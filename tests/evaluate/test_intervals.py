@@ -146,21 +146,26 @@ def test_bootstrap_error_of_agreeing_clusters_is_that_of_the_clusters() -> None:
 
 def test_bootstrap_follows_its_written_recipe() -> None:
     """Word b*c + j of PCG64(seed), its upper half scaled to c; limits the 50th from each end."""
-    values = [0.0, 0.25, 1.0, 0.5, 1 / 3]
-    names = ["x", "y", "x", "", "z"]
-    groups = [[0.0, 1.0], [0.25], [0.5], [1 / 3]]
-    words = np.random.PCG64(11).random_raw(2000 * 4).tolist()
+    values = [i * 37 % 101 / 101 for i in range(20)]
+    names = ["" if i % 5 == 0 else f"pair {i // 2}" for i in range(20)]
+    groups: dict[object, list[float]] = {}
+    for i, (name, v) in enumerate(zip(names, values, strict=True)):
+        groups.setdefault(name or i, []).append(v)
+    members, c = list(groups.values()), len(groups)
+    words = np.random.PCG64(11).random_raw(2000 * c).tolist()
     means = []
     for b in range(2000):
-        picks = [(word >> 32) * 4 >> 32 for word in words[4 * b : 4 * b + 4]]
-        drawn = [v for pick in picks for v in groups[pick]]
+        picks = [(word >> 32) * c >> 32 for word in words[c * b : c * b + c]]
+        drawn = [v for pick in picks for v in members[pick]]
         means.append(sum(drawn) / len(drawn))
     means.sort()
+    assert means[48] < means[49] < means[50]
+    assert means[-49] > means[-50] > means[-51]
     (ours,) = bootstrap(column(values), cluster_codes(names), seed=11)
-    assert ours.mean == pytest.approx(sum(values) / 5, abs=1e-12)
+    assert ours.mean == pytest.approx(sum(values) / 20, abs=1e-12)
     assert ours.low == pytest.approx(means[49], abs=1e-11)
     assert ours.high == pytest.approx(means[-50], abs=1e-11)
-    assert ours.n == 5
+    assert ours.n == 20
 
 
 def test_bootstrap_gives_these_numbers_on_every_machine() -> None:

@@ -6,6 +6,7 @@ import json
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -164,7 +165,10 @@ def graphs(draw: st.DrawFn) -> GraphData:
     n = len(ids)
     rows = st.integers(0, n - 1)
     edges = draw(st.lists(st.tuples(rows, st.integers(0, 2), rows, ATTRS), max_size=20))
-    every = lambda item: draw(st.lists(item, min_size=n, max_size=n))  # noqa: E731
+
+    def every(item: st.SearchStrategy[Any]) -> list[Any]:
+        return draw(st.lists(item, min_size=n, max_size=n))
+
     return GraphData(
         ids=ids,
         types=every(st.sampled_from(["x", "y", "é"])),

@@ -21,7 +21,7 @@ def source_names() -> tuple[str, ...]:
     return tuple(sorted(_SOURCES))
 
 
-def source_for(name: str, **settings: Any) -> GraphSource:
+def source_for(name: str, /, **settings: Any) -> GraphSource:
     """The source called ``name`` with its settings (``table`` takes ``path``).
 
     Raises UserError for an unknown name or setting, and for a missing one.

@@ -74,14 +74,14 @@ class TableSource:
         edges = columns.Columns.read(edges_file, ("source", "target", "type"))
         ids = nodes.required("id")
         _refuse_duplicates(nodes_file, ids)
-        names = nodes.text("name")
+        types, names = nodes.required("type"), nodes.text("name")
         relation, relations = _numbered(edges.required("type"))
         if self.same_as is not None and self.same_as not in relations:
             raise UserError(unknown(f"edge type in {edges_file}", self.same_as, relations))
         source, target = _ends(edges_file, ids, edges)
         return GraphData(
             ids=ids,
-            types=nodes.required("type"),
+            types=types,
             names=pc.if_else(pc.equal(names, ""), ids, names),
             texts=nodes.text("text"),
             source=source,
