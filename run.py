@@ -151,7 +151,10 @@ def _composition_error(error: Exception, overrides: Sequence[str]) -> UserError:
     text = _first_line(error)
     if text.startswith("Could not override"):
         key = text.split("'")[1]
-        return UserError(f"{unknown('setting', key, _settings(overrides, key))}")
+        known = _settings(overrides, key)
+        if key in known:  # a key below it was given, which the line does not show
+            return UserError(f"{key} has no fields of that name: {key}={{name: value}} sets it whole")
+        return UserError(unknown("setting", key, known))
     return UserError(f"cannot compose the configuration: {text}")
 
 

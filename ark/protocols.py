@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ark.records import Attempt, Completion, Hit, Json, Message, Node
+from ark.records import Attempt, Completion, Hit, Json, Message, Node, Query
 
 Ints = NDArray[np.int64]
 
@@ -39,6 +39,11 @@ class Graph(Protocol):
     def node_types(self) -> tuple[str, ...]: ...
     @property
     def relations(self) -> tuple[str, ...]: ...
+    @property
+    def signatures(self) -> tuple[tuple[str, str, str], ...]:
+        """(source type, relation, target type) of all edges, each once, sorted."""
+        ...
+
     @property
     def content_hash(self) -> str: ...
 
@@ -126,12 +131,17 @@ class Backbone(Protocol):
 
 @dataclass(frozen=True)
 class Context:
-    """What a method may use. ``rng`` is seeded by run seed, question and agent."""
+    """What a method may use. ``rng`` is seeded by run seed, question and agent.
+
+    ``query`` is the question's whole record. Methods go by the text they are given; only a run
+    file and rows that are labelled as oracles may look into it.
+    """
 
     graph: Graph
     search: Relevance
     backbone: Backbone
     rng: random.Random
+    query: Query | None = None
 
 
 class Method(Protocol):
@@ -141,8 +151,10 @@ class Method(Protocol):
     """What tables print."""
     reading_fields: ClassVar[frozenset[str]]
     """Settings that only choose among finished attempts; they stay out of the run id."""
-    probe: ClassVar[Sequence[Mapping[str, Any]]]
-    """Scripted answers for the fingerprint run on the toy graph; empty if it asks no backbone."""
+    probe: ClassVar[Sequence[Mapping[str, Any]] | None]
+    """Scripted answers for the fingerprint run on the toy graph; empty if it asks no backbone.
+
+    None: the method is code of the user that knows one graph, and is not run on the toy graph."""
 
     @property
     def agents(self) -> int:

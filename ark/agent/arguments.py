@@ -58,15 +58,18 @@ class Arguments:
             return None
         return as_integer(value, key)
 
-    def choice(self, key: str, choices: Sequence[str]) -> str | None:
-        """One of ``choices``, exactly or up to case, or None where absent."""
-        value = self.text(key)
-        if value is None or value in choices:
-            return value
-        folded = [c for c in choices if c.casefold() == value.casefold()]
-        if len(folded) == 1:
-            return folded[0]
-        raise BadArgumentError(unknown(key, value, choices))
+    def choices(self, key: str, known: Sequence[str], *, several: bool) -> tuple[str, ...]:
+        """Values out of ``known``, exactly or up to case; empty where absent.
+
+        With ``several`` a list is taken too, and means any of its values.
+        """
+        value = self._get(key)
+        if not several or not isinstance(value, list):
+            one = self.text(key)
+            return () if one is None else (_known(key, one, known),)
+        if not all(isinstance(v, str) for v in value):
+            raise BadArgumentError(f"{key} must be a text or a list of texts")
+        return tuple(dict.fromkeys(_known(key, v.strip(), known) for v in value if v.strip()))
 
     def objects(self, key: str) -> list[Json]:
         """A non-empty list; one lone object or number is taken for a list of one."""
@@ -76,6 +79,15 @@ class Arguments:
         if not isinstance(value, list) or not value:
             raise BadArgumentError(f"the field {key} must be a non-empty list")
         return value
+
+
+def _known(key: str, value: str, known: Sequence[str]) -> str:
+    if value in known:
+        return value
+    folded = [c for c in known if c.casefold() == value.casefold()]
+    if len(folded) == 1:
+        return folded[0]
+    raise BadArgumentError(unknown(key, value, known))
 
 
 def as_integer(value: Json, key: str) -> int:

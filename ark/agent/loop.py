@@ -1,14 +1,17 @@
 """One ARK agent: ask, run the tool calls, show what came back, until finish or the last step.
 
-A step is one LLM call (paper, section 3). The answer list is what the toolbox holds at the end;
-nodes that were never selected are lost, and no notice of the budget is given: both as the paper.
+A step is one LLM call (paper, section 3). The answer list is what the toolbox holds at the end. As
+in the paper, nodes that were never selected are lost and no notice of the budget is given, unless
+``LoopSettings`` says otherwise.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ark.agent.toolbox import Observation, Toolbox
+from ark.agent.tools import ADD
 from ark.protocols import Context, Graph
 from ark.records import (
     MAX_RANKED,
@@ -33,6 +36,9 @@ class LoopSettings:
     max_steps: int
     temperature: float | None
     max_tokens: int | None
+    budget_notice: bool = False
+    forced_answer: bool = False
+    keep_seen: bool = False
 
 
 async def run_agent(
@@ -49,11 +55,12 @@ async def run_agent(
     status: Status = "limit"
     for number in range(1, settings.max_steps + 1):
         toolbox.step = number
+        forced = settings.forced_answer and number == settings.max_steps and not toolbox.picks
         completion = await ctx.backbone.complete(
             messages,
             tag=TAG,
-            tools=toolbox.schemas,
-            tool_choice="required",
+            tools=_only(toolbox.schemas, ADD) if forced else toolbox.schemas,
+            tool_choice=ADD if forced else "required",
             draw=agent,
             max_tokens=settings.max_tokens,
             temperature=settings.temperature,
@@ -65,13 +72,34 @@ async def run_agent(
         if done:
             status = "ok"
             break
+        if settings.budget_notice and number < settings.max_steps:
+            messages[-1] = _with_notice(messages[-1], settings.max_steps - number)
+    ranking = _ranking(toolbox, keep_seen=settings.keep_seen)
+    return Attempt(ranking, status, Trajectory(tuple(messages), tuple(steps)))
+
+
+def _ranking(toolbox: Toolbox, *, keep_seen: bool) -> Ranking:
+    """The answer list; with ``keep_seen`` nodes that were only shown follow, most often first."""
     picks = list(toolbox.picks.items())[:MAX_RANKED]
-    ranking = Ranking(
+    answers = len(picks)
+    if keep_seen:
+        rest = [node for node in toolbox.seen if node not in toolbox.picks]
+        rest.sort(key=lambda node: -toolbox.seen[node])  # stable: then in order of showing
+        picks += [(node, toolbox.first_seen[node]) for node in rest]
+    picks = picks[:MAX_RANKED]
+    return Ranking(
         nodes=tuple(node for node, _ in picks),
-        answers=len(picks),
+        answers=answers,
         picked_at=tuple(step for _, step in picks),
     )
-    return Attempt(ranking, status, Trajectory(tuple(messages), tuple(steps)))
+
+
+def _only(schemas: Sequence[Mapping[str, Json]], name: str) -> list[Mapping[str, Json]]:
+    return [s for s in schemas if s["function"]["name"] == name]
+
+
+def _with_notice(message: Message, left: int) -> Message:
+    return replace(message, content=f"{message.content}\n({left} steps left)")
 
 
 def _act(

@@ -8,14 +8,16 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from ark.agent.loop import LoopSettings, run_agent
+from ark.agent.observe import Handles
 from ark.agent.prompt import Prompt
 from ark.agent.toolbox import Toolbox
-from ark.agent.tools import ADD, FINISH, NEIGHBORS, SEARCH, ToolOptions, tool_schemas
+from ark.agent.tools import ADD, FINISH, NEIGHBORS, SEARCH, ToolOptions
 from ark.errors import UserError, unknown
 from ark.protocols import Context
 from ark.records import Attempt, Json
+from ark.search.keyword import Keyword
 
-NEIGHBOR_RANKS = ("bm25",)
+NEIGHBOR_RANKS = ("bm25", "keyword")
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Ark:
     neighbor_k: int = 20
     """Neighbors shown at most."""
     neighbor_rank: str = "bm25"
-    """How a query ranks neighbors: bm25 as in the paper."""
+    """How a query ranks neighbors: bm25 (paper) or keyword (the authors' code; it also filters)."""
     neighbors: bool = True
     """Ablation: False takes the neighborhood tool away."""
     neighbor_query: bool = True
@@ -51,6 +53,24 @@ class Ark:
     """Ablation: False takes both of its type filters away."""
     observation_tokens: int = 2000
     """Longest observation, in estimated tokens (4 characters each)."""
+    handles: str = "index"
+    """Numbers of nodes: index (row, as the authors' code) or opaque (order of appearance)."""
+    budget_notice: bool = False
+    """Extension: each observation says how many steps are left."""
+    forced_answer: bool = False
+    """Extension: an agent without answers must call add_to_answer at its last step."""
+    keep_seen: bool = False
+    """Extension: nodes shown but never added follow the answer list, most often shown first."""
+    details: bool = False
+    """Extension: a tool that shows a node's aliases, attributes and whole text."""
+    intersection: bool = False
+    """Extension: a tool that lists the common neighbors of several nodes."""
+    multi_filters: bool = False
+    """Extension: a filter takes a list of types."""
+    signatures: bool = False
+    """Extension: the prompt lists which node types each edge type joins."""
+    paging: bool = False
+    """Extension: searches and lists of neighbors have further pages."""
 
     def __post_init__(self) -> None:
         for name, least in (("agents", 1), ("max_steps", 1), ("global_k", 1), ("neighbor_k", 1)):
@@ -65,6 +85,7 @@ class Ark:
             raise UserError(f"method.observation_tokens={self.observation_tokens}: 50 at least")
         if self.neighbor_rank not in NEIGHBOR_RANKS:
             raise UserError(unknown("method.neighbor_rank", self.neighbor_rank, NEIGHBOR_RANKS))
+        Handles(self.handles)
         _ = self._prompt  # a wrong name or file is reported before any work
 
     @cached_property
@@ -73,14 +94,7 @@ class Ark:
 
     @property
     def _options(self) -> ToolOptions:
-        return ToolOptions(
-            neighbors=self.neighbors,
-            neighbor_query=self.neighbor_query,
-            neighbor_filters=self.neighbor_filters,
-            global_k=self.global_k,
-            global_k_max=self.global_k_max,
-            neighbor_k=self.neighbor_k,
-        )
+        return ToolOptions(**{f.name: getattr(self, f.name) for f in fields(ToolOptions)})
 
     @property
     def identity(self) -> Mapping[str, Json]:
@@ -91,7 +105,14 @@ class Ark:
 
     async def attempt(self, question: str, ctx: Context, agent: int) -> Attempt:
         """Run one agent; ``agent`` is also its draw, so agents differ where sampling does."""
-        toolbox = Toolbox(ctx.graph, ctx.search, self._options, self.observation_tokens)
+        toolbox = Toolbox(
+            ctx.graph,
+            ctx.search,
+            self._options,
+            self.observation_tokens,
+            rank=Keyword(ctx.graph) if self.neighbor_rank == "keyword" else None,
+            handles=Handles(self.handles),
+        )
         system = self._prompt.render(
             ctx.graph,
             toolbox.schemas,
@@ -100,8 +121,9 @@ class Ark:
                 "global_k_max": self.global_k_max,
                 "neighbor_k": self.neighbor_k,
             },
+            signatures=self.signatures,
         )
-        settings = LoopSettings(self.max_steps, self.temperature, self.max_tokens)
+        settings = LoopSettings(**{f.name: getattr(self, f.name) for f in fields(LoopSettings)})
         return await run_agent(question, system, toolbox, ctx, settings, agent)
 
     probe: ClassVar[Sequence[Mapping[str, Any]]] = (
@@ -124,4 +146,18 @@ class Ark:
     )
 
 
-__all__ = ["Ark", "tool_schemas"]
+@dataclass(frozen=True)
+class ArkPlus(Ark):
+    """``method=ark_plus``: ARK with every extension on; none of them is in the paper."""
+
+    label: ClassVar[str] = "ARK plus"
+
+    handles: str = "opaque"
+    budget_notice: bool = True
+    forced_answer: bool = True
+    keep_seen: bool = True
+    details: bool = True
+    intersection: bool = True
+    multi_filters: bool = True
+    signatures: bool = True
+    paging: bool = True

@@ -8,25 +8,74 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
+from ark.errors import UserError, unknown
 from ark.protocols import Graph
-from ark.text import clip, snippet
+from ark.text import clip, one_line, snippet
 
 CHARACTERS_PER_TOKEN = 4  # the usual estimate for English; exact counts need each model's tokenizer
 NAME_LIMIT = 120
 SNIPPET_WIDTH = 160
+HANDLES = ("index", "opaque")
 
 
-def handle(graph: Graph, i: int) -> str:
-    """``[index] "name" | type``, the way every observation names a node."""
+@dataclass
+class Handles:
+    """The numbers by which a model knows nodes. A node exists for it once it has been shown.
+
+    ``index`` is the row of the node, as the authors' code does. Where rows follow the answers
+    (AMAZON), that tells something: ``opaque`` numbers nodes in the order they come up.
+    """
+
+    kind: str = "index"
+    known: dict[int, int] = field(default_factory=dict)  # handle -> node, of nodes shown
+    _numbers: dict[int, int] = field(default_factory=dict)  # node -> handle
+
+    def __post_init__(self) -> None:
+        if self.kind not in HANDLES:
+            raise UserError(unknown("method.handles", self.kind, HANDLES))
+
+    def of(self, node: int) -> int:
+        """The handle of a node."""
+        if self.kind == "index":
+            return node
+        return self._numbers.setdefault(node, len(self._numbers) + 1)
+
+    def show(self, nodes: Sequence[int]) -> None:
+        """These nodes have been shown."""
+        self.known.update((self.of(node), node) for node in nodes)
+
+
+def row(graph: Graph, handles: Handles, i: int) -> str:
+    """``[handle] "name" | type``, the way every observation names a node."""
     name = json.dumps(clip(graph.name(i), NAME_LIMIT), ensure_ascii=False)
-    return f"[{i}] {name} | {clip(graph.type(i), NAME_LIMIT)}"
+    return f"[{handles.of(i)}] {name} | {clip(graph.type(i), NAME_LIMIT)}"
 
 
 def match_of(graph: Graph, i: int, query: str) -> str:
     """`` | match: "..."`` around the first query word in the node's text, or nothing."""
     found = snippet(graph.text(i), query, SNIPPET_WIDTH)
     return f" | match: {json.dumps(found, ensure_ascii=False)}" if found else ""
+
+
+def details(graph: Graph, i: int, tokens: int) -> str:
+    """Aliases, attributes and text of a node, each on a line as JSON, cut to a budget of tokens."""
+    node = graph.node(i)
+    parts = {"aliases": list(node.aliases), "attributes": dict(node.attrs)}
+    lines = [
+        f"{name}: {json.dumps(value, ensure_ascii=False, default=list)}"
+        for name, value in parts.items()
+        if value
+    ]
+    lines.append(f"text: {json.dumps(one_line(node.text), ensure_ascii=False)}")
+    return clip_lines(lines, tokens * CHARACTERS_PER_TOKEN)
+
+
+def clip_lines(lines: Sequence[str], characters: int) -> str:
+    """Whole lines, the last one cut with an ellipsis where ``characters`` run out."""
+    text = "\n".join(lines)
+    return text if len(text) <= characters else text[: max(0, characters - 1)] + "…"
 
 
 def within_budget(head: str, rows: Sequence[tuple[str, str]], tokens: int) -> tuple[str, int]:

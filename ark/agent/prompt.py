@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 FOLDER = Path(__file__).parent / "prompts"
-FIELDS = ("types", "relations", "tools", "global_k", "global_k_max", "neighbor_k")
+FIELDS = (
+    "types",
+    "relations",
+    "signatures",
+    "tools",
+    "global_k",
+    "global_k_max",
+    "neighbor_k",
+)
 
 
 def shipped() -> list[str]:
@@ -52,7 +60,12 @@ class Prompt:
         return hashlib.sha256(self.source.encode()).hexdigest()
 
     def render(
-        self, graph: Graph, tools: Sequence[Mapping[str, Json]], numbers: Mapping[str, int]
+        self,
+        graph: Graph,
+        tools: Sequence[Mapping[str, Json]],
+        numbers: Mapping[str, int],
+        *,
+        signatures: bool = False,
     ) -> str:
         """The system message. A broken template or an unknown field is a UserError."""
         from jinja2 import TemplateError
@@ -61,6 +74,7 @@ class Prompt:
             return _compiled(self.source).render(
                 types=json.dumps(list(graph.node_types), ensure_ascii=False),
                 relations=json.dumps(list(graph.relations), ensure_ascii=False),
+                signatures=graph.signatures if signatures else (),
                 tools=[t["function"] for t in tools],
                 **numbers,
             )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ark.agent.arguments import Arguments, BadArgumentError, as_integer
-from ark.agent.observe import handle, match_of, within_budget
+from ark.agent.observe import Handles, details, match_of, row, within_budget
 from ark.agent.tools import (
     ADD,
+    COMMON,
+    DETAILS,
     FINISH,
     NEIGHBORS,
     SEARCH,
@@ -21,6 +23,8 @@ from ark.agent.tools import (
 from ark.errors import unknown
 from ark.protocols import Graph, Ints, Relevance
 from ark.records import ToolCall
+
+MOST_CENTERS = 10  # of a call for common neighbours
 
 
 @dataclass(frozen=True)
@@ -39,15 +43,19 @@ class Toolbox:
     """The tools of one agent on one question.
 
     ``picks`` is the paper's ordered list R: appended to by ``add_to_answer``, first rank kept.
-    A node exists for the model once a tool has shown it.
+    ``seen`` counts how often each node was offered, in order of the first time. ``rank`` orders
+    neighbours by a query; the global search is ``search``.
     """
 
     graph: Graph
     search: Relevance
     options: ToolOptions = ToolOptions()
     observation_tokens: int = 2000
+    rank: Relevance | None = None
+    handles: Handles = field(default_factory=Handles)
     picks: dict[int, int] = field(default_factory=dict)  # node -> step
-    seen: set[int] = field(default_factory=set)
+    seen: dict[int, int] = field(default_factory=dict)  # node -> times offered
+    first_seen: dict[int, int] = field(default_factory=dict)  # node -> step
     step: int = 0
 
     def __post_init__(self) -> None:
@@ -56,6 +64,8 @@ class Toolbox:
         self._run = {
             SEARCH: self._search,
             NEIGHBORS: self._neighbors,
+            COMMON: self._common,
+            DETAILS: self._details,
             ADD: self._add,
             FINISH: self._finish,
         }
@@ -69,87 +79,58 @@ class Toolbox:
             observation = self._run[call.name](arguments)
         except BadArgumentError as error:
             return Observation(f"Error in {call.name}: {error}.", valid=False)
-        self.seen.update(observation.offered)
+        self.handles.show(observation.offered)
+        for node in observation.offered:
+            self.seen[node] = self.seen.get(node, 0) + 1
+            self.first_seen.setdefault(node, self.step)
         if not arguments.ignored:
             return observation
-        note = f"\n(ignored: {call.name} has no argument {', '.join(arguments.ignored[:5])})"
-        return Observation(
-            observation.text + note,
-            observation.offered,
-            observation.selected,
-            valid=False,
-            final=observation.final,
-        )
+        extra = ", ".join(a[:40] for a in arguments.ignored[:5])
+        note = f"\n(ignored: {call.name} has no argument {extra})"
+        return replace(observation, text=observation.text + note, valid=False)
+
+    # -- the tools ---------------------------------------------------------------------------
 
     def _search(self, arguments: Arguments) -> Observation:
         query = arguments.text("query", required=True) or ""
-        size = arguments.integer("size") or self.options.global_k
-        hits = self.search.search(query, max(1, min(size, self.options.global_k_max)))
+        size = max(1, min(arguments.integer("size") or self.options.global_k, self._most))
+        start = (self._page(arguments) - 1) * size
         total = self.search.count(query)
-        if not hits:
+        hits = self.search.search(query, min(start + size, total))[start:]
+        if total == 0:
             return Observation("No node matches any of these words. Try other or fewer words.")
-        head = f"{total} nodes match, the best {len(hits)}:"
+        if not hits:
+            return Observation(f"{total} nodes match; there is no such page.")
+        which = (
+            f"the best {len(hits)}" if start == 0 else f"ranks {start + 1} to {start + len(hits)}"
+        )
         rows = [
-            (
-                f"{handle(self.graph, hit.node)} | score {hit.score:.2f}",
-                match_of(self.graph, hit.node, query),
-            )
-            for hit in hits
+            (f"{self._row(h.node)} | score {h.score:.2f}", match_of(self.graph, h.node, query))
+            for h in hits
         ]
-        text, shown = within_budget(head, rows, self.observation_tokens)
-        return Observation(text, tuple(hit.node for hit in hits[:shown]))
+        return self._listed(f"{total} nodes match, {which}:", [h.node for h in hits], rows)
+
+    @property
+    def _most(self) -> int:
+        return self.options.global_k_max
 
     def _neighbors(self, arguments: Arguments) -> Observation:
         center = self._known(arguments.integer("node_index", required=True))
-        query = arguments.text("query")
-        node_type = arguments.choice("node_type", self.graph.node_types)
-        edge_type = arguments.choice("edge_type", self.graph.relations)
-        nodes = self.graph.neighbors(center, relation=edge_type, node_type=node_type)
-        filters = [
-            f"node_type={node_type}" if node_type else "",
-            f"edge_type={edge_type}" if edge_type else "",
-        ]
-        given = ", ".join(f for f in filters if f)
-        head = f"Neighbors of {handle(self.graph, center)}{f' with {given}' if given else ''}"
-        if len(nodes) == 0:
-            advice = "Drop a filter." if given else "This node has no edges."
-            return Observation(f"{head}: none. {advice}")
-        chosen = self._ranked(query, nodes)
-        relations = self._relations(center, chosen)
-        rows = [
-            (
-                handle(self.graph, i) + _directions(relations[i]),
-                match_of(self.graph, i, query) if query else "",
-            )
-            for i in chosen
-        ]
-        cut = len(chosen) < len(nodes)
-        head += f": {len(nodes)}, " + (
-            f"showing {len(chosen)} of them; narrow the query or the filters for others."
-            if cut
-            else "all shown."
-        )
-        text, shown = within_budget(head, rows, self.observation_tokens)
-        return Observation(text, tuple(chosen[:shown]))
+        head = f"Neighbors of {self._row(center)}"
+        return self._around(arguments, [center], head)
 
-    def _ranked(self, query: str | None, nodes: Ints) -> list[int]:
-        if query is None:  # node order, as the authors' code does
-            return [int(i) for i in nodes[: self.options.neighbor_k]]
-        return [hit.node for hit in self.search.rank(query, nodes, self.options.neighbor_k)]
+    def _common(self, arguments: Arguments) -> Observation:
+        given = [as_integer(v, "node_indices") for v in arguments.objects("node_indices")]
+        centers = list(dict.fromkeys(self._known(index) for index in given))
+        if not 2 <= len(centers) <= MOST_CENTERS:
+            raise BadArgumentError(f"node_indices needs 2 to {MOST_CENTERS} different nodes")
+        named = ", ".join(f"[{self.handles.of(c)}]" for c in centers)
+        return self._around(arguments, centers, f"Common neighbors of {named}")
 
-    def _relations(
-        self, center: int, chosen: Sequence[int]
-    ) -> Mapping[int, tuple[list[str], list[str]]]:
-        """For each chosen neighbour the relations of edges (to it, from it), each once, sorted."""
-        found: dict[int, tuple[list[str], list[str]]] = {i: ([], []) for i in chosen}
-        names = self.graph.relations
-        for side, edges in enumerate((self.graph.out_edges(center), self.graph.in_edges(center))):
-            others, relations, _ = edges
-            kept = np.isin(others, chosen)
-            pairs = sorted(set(zip(others[kept].tolist(), relations[kept].tolist(), strict=True)))
-            for other, relation in pairs:
-                found[other][side].append(names[relation])
-        return found
+    def _details(self, arguments: Arguments) -> Observation:
+        node = self._known(arguments.integer("node_index", required=True))
+        body = details(self.graph, node, self.observation_tokens)
+        return Observation(f"{self._row(node)}\n{body}", (node,))
 
     def _add(self, arguments: Arguments) -> Observation:
         added: list[int] = []
@@ -165,17 +146,105 @@ class Toolbox:
                 self.picks[node] = self.step
                 added.append(node)
         lines = [f"Added {len(added)}; the answer list has {len(self.picks)} nodes."]
-        lines += [handle(self.graph, i) for i in added]
+        lines += [self._row(i) for i in added]
         lines += [f"Error: {c}." for c in complaints]
         return Observation("\n".join(lines), selected=tuple(added), valid=not complaints)
 
     def _finish(self, _arguments: Arguments) -> Observation:
         return Observation("Finished.", final=True)
 
+    # -- shared ------------------------------------------------------------------------------
+
+    def _around(self, arguments: Arguments, centers: Sequence[int], head: str) -> Observation:
+        """Nodes next to all of ``centers`` that pass the filters: ranked, one page of them."""
+        query = arguments.text("query")
+        several = self.options.multi_filters
+        types = arguments.choices("node_type", self.graph.node_types, several=several)
+        relations = arguments.choices("edge_type", self.graph.relations, several=several)
+        given = [("node_type", types), ("edge_type", relations)]
+        filters = ", ".join(f"{name}={' or '.join(values)}" for name, values in given if values)
+        head += f" with {filters}" if filters else ""
+        nodes = self._filtered(centers, types, relations)
+        if len(nodes) == 0:
+            advice = "Drop a filter." if filters else "No edges lead there."
+            return Observation(f"{head}: none. {advice}")
+        start = (self._page(arguments) - 1) * self.options.neighbor_k
+        chosen, total = self._ranked(query, nodes, start)
+        if total == 0:
+            return Observation(
+                f"{head}: none of {len(nodes)} matches the query. Drop or change it."
+            )
+        if not chosen:
+            return Observation(f"{head}: {total}, there is no such page.")
+        edges = [self._relations(center, chosen) for center in centers]
+        rows = [
+            (
+                self._row(i) + "".join(_directions(found[i]) for found in edges[:1]),
+                match_of(self.graph, i, query) if query else "",
+            )
+            for i in chosen
+        ]
+        shown = (
+            "all shown."
+            if len(chosen) == total
+            else f"showing {len(chosen)} of them; narrow the query or the filters for others."
+        )
+        return self._listed(f"{head}: {total}, {shown}", chosen, rows)
+
+    def _filtered(
+        self, centers: Sequence[int], types: Sequence[str], relations: Sequence[str]
+    ) -> Ints:
+        """Neighbours shared by all centers; several values of a filter mean any of them."""
+        shared: Ints | None = None
+        for center in centers:
+            parts = [
+                self.graph.neighbors(center, relation=relation, node_type=node_type)
+                for relation in relations or (None,)
+                for node_type in types or (None,)
+            ]
+            found = parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
+            shared = found if shared is None else np.intersect1d(shared, found)
+        return shared if shared is not None else np.empty(0, dtype=np.int64)
+
+    def _ranked(self, query: str | None, nodes: Ints, start: int) -> tuple[list[int], int]:
+        """One page of the nodes from ``start``, and how many there are."""
+        end = start + self.options.neighbor_k
+        if query is None:  # node order, as the authors' code does
+            return [int(i) for i in nodes[start:end]], len(nodes)
+        ranked = (self.rank or self.search).rank(query, nodes, len(nodes))
+        return [hit.node for hit in ranked[start:end]], len(ranked)
+
+    def _relations(
+        self, center: int, chosen: Sequence[int]
+    ) -> Mapping[int, tuple[list[str], list[str]]]:
+        """For each chosen neighbour the relations of edges (to it, from it), each once, sorted."""
+        found: dict[int, tuple[list[str], list[str]]] = {i: ([], []) for i in chosen}
+        names = self.graph.relations
+        for side, edges in enumerate((self.graph.out_edges(center), self.graph.in_edges(center))):
+            others, relations, _ = edges
+            kept = np.isin(others, chosen)
+            pairs = sorted(set(zip(others[kept].tolist(), relations[kept].tolist(), strict=True)))
+            for other, relation in pairs:
+                found[other][side].append(names[relation])
+        return found
+
+    def _listed(
+        self, head: str, nodes: Sequence[int], rows: Sequence[tuple[str, str]]
+    ) -> Observation:
+        text, shown = within_budget(head, rows, self.observation_tokens)
+        return Observation(text, tuple(nodes[:shown]))
+
+    def _row(self, node: int) -> str:
+        return row(self.graph, self.handles, node)
+
+    def _page(self, arguments: Arguments) -> int:
+        return max(1, arguments.integer("page") or 1)
+
     def _known(self, index: int | None) -> int:
-        if index is not None and index in self.seen:
-            return index
-        near = sorted(self.seen, key=lambda i: (abs(i - (index or 0)), i))[:3]
+        known = self.handles.known
+        if index is not None and index in known:
+            return known[index]
+        near = sorted(known, key=lambda i: (abs(i - (index or 0)), i))[:3]
         hint = f"; the nearest shown are {', '.join(map(str, near))}" if near else ""
         raise BadArgumentError(f"no tool has shown a node {index}{hint}")
 

@@ -17,7 +17,7 @@ from ark.records import Json, Message
 from ark.text import tokens
 
 SEARCH, NEIGHBORS = "search_in_graph", "search_in_neighborhood"
-ADD, FINISH = "add_to_answer", "finish"
+ADD, FINISH, COMMON = "add_to_answer", "finish", "common_neighbors"
 WIDE, NARROW = 30, 8  # sizes of the search with the question and of those with its chunks
 MOST_CHUNKS = 10
 MOST_LINKS = 4
@@ -38,21 +38,22 @@ def ark_step(
     """The next calls of an ARK agent."""
     view = Conversation.read(messages)
     available = {t["function"]["name"]: t["function"]["parameters"]["properties"] for t in tools}
-    if any(call.tool == ADD for call in view.calls):
+    if any(call.tool == ADD for call in view.calls) and FINISH in available:
         return [(FINISH, {"comment": "All candidates are listed."})]
-    if not view.calls:
+    if not view.calls and SEARCH in available:
         return _searches(view.question) or [(FINISH, {"comment": "No words to look for."})]
-    plan = _Plan.make(view, available.get(NEIGHBORS, {}), rng)
+    plan = _Plan.make(view, available, rng)
     steps = sum(m.role == "assistant" for m in messages)
     if NEIGHBORS in available and steps < MOST_STEPS:
-        calls = plan.expansions()
-        if calls:
-            return calls
+        missing = plan.expansions()
+        if missing:
+            return missing
     chosen = plan.answers()
-    if not chosen:
+    if not chosen and FINISH in available:
         return [(FINISH, {"comment": "Nothing fits."})]
     nodes = [{"node_index": row.index, "reasoning": why} for row, why in chosen]
-    return [(ADD, {"answer_nodes": nodes}), (FINISH, {"comment": "Done."})]
+    calls: Calls = [(ADD, {"answer_nodes": nodes}), (FINISH, {"comment": "Done."})]
+    return [(name, arguments) for name, arguments in calls if name in available]
 
 
 def _searches(question: str) -> Calls:
@@ -84,6 +85,7 @@ def _stand_ins(hits: Sequence[Row], wanted: str | None) -> list[Row]:
 class _Plan:
     view: Conversation
     arguments: Mapping[str, Json]  # of the neighborhood tool
+    can_intersect: bool
     rng: random.Random
     anchors: list[Row]
     linked: list[Link]
@@ -91,21 +93,41 @@ class _Plan:
     rest: str
 
     @classmethod
-    def make(cls, view: Conversation, arguments: Mapping[str, Json], rng: random.Random) -> _Plan:
+    def make(cls, view: Conversation, tools: Mapping[str, Json], rng: random.Random) -> _Plan:
         searched = [row for call in view.calls if call.tool == SEARCH for row in call.rows]
         linked = links(view.question, searched)
         types = view.type_lists()[0] or list(dict.fromkeys(row.type for row in view.rows()))
         wanted = asked_type(view.question, types, linked)
         anchors = _anchors(linked, wanted)[:MOST_LINKS]
-        if not anchors:
+        if not anchors and view.calls:
             anchors = _stand_ins(view.calls[0].rows, wanted)
-        return cls(view, arguments, rng, anchors, linked, wanted, rest_of(view.question, linked))
+        rest = rest_of(view.question, linked)
+        arguments = tools.get(NEIGHBORS, {})
+        return cls(view, arguments, COMMON in tools, rng, anchors, linked, wanted, rest)
 
     # -- expanding ---------------------------------------------------------------------------
 
     def expansions(self) -> Calls:
         """The calls that are still missing: from the anchors, over bridges, back to anchors."""
-        return self._from_anchors() or self._over_bridges() or self._verifications()
+        return (
+            self._intersection()
+            or self._from_anchors()
+            or self._over_bridges()
+            or self._verifications()
+        )
+
+    def _intersection(self) -> Calls:
+        """Where there is a tool for it: what is next to all linked names, asked for once."""
+        tried = any(call.tool == COMMON for call in self.view.calls)
+        if not self.can_intersect or tried or len(self.linked) < 2 or len(self.anchors) < 2:
+            return []
+        values = {
+            "node_indices": [row.index for row in self.anchors],
+            "query": self.rest,
+            "node_type": self.wanted,
+        }
+        kept = {k: v for k, v in values.items() if v and (k in self.arguments or k[-1] == "s")}
+        return [(COMMON, kept)]
 
     def _from_anchors(self) -> Calls:
         calls = []
@@ -179,12 +201,18 @@ class _Plan:
         return row.index not in named and (self.wanted is None or row.type == self.wanted)
 
     def _candidates(self) -> dict[int, Row]:
-        return {r.index: r for c in self._neighborhoods() for r in c.rows if self._fits(r)}
+        shown = [r for c in self._neighborhoods() for r in c.rows]
+        shared = [r for c in self.view.calls if c.tool == COMMON for r in c.rows]
+        return {r.index: r for r in [*shared, *shown] if self._fits(r)}
 
     def _supports(self) -> dict[int, set[int]]:
         """For each candidate the nodes it was found next to, from either side."""
         found: dict[int, set[int]] = defaultdict(set)
         candidates = self._candidates()
+        for call in self.view.calls:
+            if call.tool == COMMON:
+                centers = set(call.arguments.get("node_indices", ()))
+                found.update((r.index, set(centers)) for r in call.rows if r.index in candidates)
         for call in self._neighborhoods():
             if call.center is None:
                 continue
@@ -219,7 +247,6 @@ class _Plan:
         kept += [i for i in order if i not in kept][: max(0, FILL_TO - len(kept))]
         if kept:
             return [(rows[i], f"next to {len(supports[i] & anchored)} of the named") for i in kept]
-        hits = [r for r in self.view.calls[0].rows if self._fits(r)] or list(
-            self.view.calls[0].rows
-        )
+        first = self.view.calls[0].rows if self.view.calls else ()
+        hits = [r for r in first if self._fits(r)] or list(first)
         return [(row, "matches the question") for row in hits[: WIDE // 2]]

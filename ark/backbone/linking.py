@@ -69,7 +69,12 @@ def chunks(question: str) -> list[str]:
                 if content and sum(map(len, content)) > 3:
                     out.append(" ".join(current))
                 current = []
-    return list(dict.fromkeys(out))
+    return sorted(dict.fromkeys(out), key=_promise)
+
+
+def _promise(chunk: str) -> int:
+    """Long chunks first: a name of several words is sure to be one."""
+    return -sum(word not in SOFT_BREAKS for word in chunk.split())
 
 
 def _pieces(question: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from ark.records import Json
 
@@ -37,10 +38,9 @@ def row_name(result: Mapping[str, Json]) -> str:
     return f"{cell['method']} · {cell['backbone']}" if cell["backbone"] else str(cell["method"])
 
 
-def main_table(results: Sequence[Mapping[str, Json]]) -> str:
-    """One row a result, over its whole split: failed and missing questions count as zero."""
-    header = ["graph", "split", "method", "n", *(TITLES[c] for c in COLUMNS), "failed"]
-    rows = []
+def main_rows(results: Sequence[Mapping[str, Json]]) -> list[list[str]]:
+    """Header and one row a result, over its whole split: failed and missing questions are zero."""
+    rows = [["graph", "split", "method", "n", *(TITLES[c] for c in COLUMNS), "failed"]]
     for result in results:
         cell, counts = result["cell"], result["counts"]
         rows.append(
@@ -53,14 +53,22 @@ def main_table(results: Sequence[Mapping[str, Json]]) -> str:
                 str(counts["failed"] + counts["missing"]),
             ]
         )
+    return rows
+
+
+def main_table(results: Sequence[Mapping[str, Json]]) -> str:
+    """``main_rows`` as Markdown."""
+    header, *rows = main_rows(results)
     return markdown(header, rows)
 
 
-def strata_table(results: Sequence[Mapping[str, Json]]) -> str:
+def strata_table(results: Sequence[Mapping[str, Json]], kinds: Sequence[str] | None = None) -> str:
     """The same measures by hops, by textual condition and by answer type; empty without any."""
     rows = []
     for result in results:
         for kind, groups in result["strata"].items():
+            if kinds is not None and kind not in kinds:
+                continue
             for value, measures in groups.items():
                 n = next(iter(measures.values()))["n"]
                 cells = [percent(measures.get(c)) for c in COLUMNS]
@@ -95,20 +103,14 @@ def footer(results: Sequence[Mapping[str, Json]]) -> str:
 def _reading(result: Mapping[str, Json]) -> str:
     """Settings of the reading that are not the defaults, so that no two rows look alike."""
     reading = result["cell"]["reading"]
-    identity = result["cell"]["identity"]["method"]
     parts = []
     fusion = reading.get("fusion")
     if fusion:
         parts.append(f"{reading['agents']} agents, {fusion['kind']}")
         if fusion["ties"] != "earliest_position":
             parts.append(f"ties {fusion['ties']}")
-    for field, words in (
-        ("neighbors", "no neighbors"),
-        ("neighbor_query", "no query"),
-        ("neighbor_filters", "no filter"),
-    ):
-        if identity.get(field) is False:
-            parts.append(words)
+    for name, value in result["cell"]["changed"].items():
+        parts.append(f"{name}={Path(value).name if isinstance(value, str) else value}")
     if reading["candidates"] == "answer_type":
         parts.append("answer type given")
     if reading["cut"] != 20:

@@ -27,6 +27,8 @@ PACKAGES = ("ark", "baselines")
 
 def fingerprint(method: Method, root: Path) -> str:
     """Computed once for each state of the code and settings, then read from ``root``."""
+    if method.probe is None:
+        return code_hash(type(method))[:16]
     key = digest({"code": code_hash(type(method)), "method": dict(method.identity)})
     cache = root / "fingerprints" / f"{type(method).__name__}-{key}"
     if cache.is_file() and (stored := cache.read_text(encoding="ascii").strip()):
@@ -42,7 +44,7 @@ def fingerprint(method: Method, root: Path) -> str:
 def behaviour(method: Method, root: Path) -> Json:
     """Messages, tool schemas and rankings of two agents on the toy graph. Uses BM25 only."""
     graph = open_or_build(source_for("toy"), root)
-    backbone = _Recorder(list(method.probe))
+    backbone = _Recorder(list(method.probe or ()))
     context = Context(graph, BM25.open_or_build(graph, root), backbone, random.Random(0))
     out: list[Json] = []
     for agent in range(min(method.agents, 2)):

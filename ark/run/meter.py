@@ -20,14 +20,14 @@ LEDGER = "ledger.jsonl"
 
 
 class Ledger:
-    """One line for each call that used tokens. Flushed, so a kill loses nothing."""
+    """One line for each call that may have cost something, as soon as it is answered."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / LEDGER
 
     def paid(self, query: str, agent: int, tag: str, usage: Usage) -> None:
-        """Record a call; calls without tokens (no LLM) are not written."""
-        if usage.prompt_tokens + usage.completion_tokens == 0:
+        """Record a call; those that surely cost nothing (no LLM) are not written."""
+        if usage.prompt_tokens + usage.completion_tokens == 0 and usage.cost == 0.0:
             return
         line = {
             "query": query,

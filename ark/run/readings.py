@@ -9,7 +9,7 @@ from typing import Literal
 
 from ark.agent.fusion import fuse
 from ark.errors import UserError
-from ark.evaluate import judge, score_row, zero_row
+from ark.scoring import judge, score_row, zero_row
 from ark.protocols import Graph
 from ark.records import AgentLine, Query, Usage
 from ark.run.identity import digest

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ark.evaluate import DEFAULT_MEASURES, Estimate, summarise
+from ark.scoring import DEFAULT_MEASURES, Estimate, summarise
 from ark.records import Json, Query, Usage
 from ark.run.identity import Identity
 from ark.run.journal import Entries, summed

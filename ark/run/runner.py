@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ark.errors import QueryFailedError, RetryableError
-from ark.protocols import Context, Tracker
+from ark.protocols import Context, Method, Tracker
 from ark.records import AgentLine, Attempt, Json, Outcome, Query, Ranking, Status, Trajectory, Usage
 from ark.run.environment import environment
 from ark.run.executors import LocalExecutor
@@ -35,16 +35,28 @@ class Done:
     failed: int
 
 
-def run_cell(spec: CellSpec, transport: Transport, tracker: Tracker | None = None) -> Done:
+def run_cell(
+    spec: CellSpec,
+    transport: Transport,
+    tracker: Tracker | None = None,
+    method: Method | None = None,
+) -> Done:
     """Run what is missing of a cell and write its result.
 
+    ``method`` stands in for building the one that ``spec`` names (the Python entry point).
     Raises UserError, FatalBackboneError, or InterruptedRunError after Ctrl-C; in each case the
     journal keeps all that ended, and the same call goes on from there.
     """
     started = time.monotonic()
-    session = open_session(spec, transport.results_dir)
+    session = open_session(spec, transport.results_dir, method)
     tracker = Careful(tracker or NoTracker())
-    tracker.start(session.labels() | {"cell_id": session.identity.cell_id})
+    tracker.start(
+        {
+            **session.labels(),
+            "cell_id": session.identity.cell_id,
+            "folder": str(session.folder),
+        }
+    )
     with JournalWriter(session.folder) as writer:
         entries = read_journal(session.folder)
         _run_pending(session, transport, writer, entries)
@@ -145,7 +157,7 @@ class _Work:
     async def _attempt(self, query: Query, agent: int, meter: Meter) -> tuple[Attempt, str | None]:
         spec = self._session.spec
         rng = random.Random(digest({"seed": spec.seed, "query": query.id, "agent": agent}))
-        context = Context(self._session.graph, self._session.search, meter, rng)
+        context = Context(self._session.graph, self._session.search, meter, rng, query)
         try:
             return await self._session.method.attempt(query.text, context, agent), None
         except (QueryFailedError, RetryableError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 
 from ark.errors import UserError, unknown
@@ -46,23 +46,25 @@ class Session:
             "graph": self.spec.graph.source,
             "method": self.method.label,
             "backbone": self.backbone.label if asks else None,
+            "changed": _changed(self.method),
             "split": self.spec.split,
             "candidates": self.spec.candidates,
             "credit": self.graph.manifest.get("credit", ""),
         }
 
 
-def open_session(spec: CellSpec, results_dir: Path) -> Session:
+def open_session(spec: CellSpec, results_dir: Path, method: Method | None = None) -> Session:
     """Open everything; builds graph, index and questions the first time. Raises UserError."""
     root = data_root()
     # Method and backbone first: their mistakes are cheap to find, a graph may take minutes.
-    method: Method = build(spec.method.target, "method", spec.method.settings)
+    if method is None:
+        method = build(spec.method.target, "method", spec.method.settings)
     backbone = _backbone(spec)
     graph = open_or_build(source_for(spec.graph.source, **spec.graph.settings), root)
     for node_type in spec.graph.candidate_types or ():
         if node_type not in graph.node_types:
             raise UserError(unknown("graph.candidate_types", node_type, graph.node_types))
-    queries = select(_questions(spec, graph, root), spec.split, spec.limit)
+    queries = select(all_questions(spec, graph, root), spec.split, spec.limit)
     search = BM25.open_or_build(graph, root, spec.search)
     reading = Reading(spec.fusion, method.agents, spec.cut, spec.candidates)
     identity = Identity(
@@ -83,6 +85,16 @@ def open_session(spec: CellSpec, results_dir: Path) -> Session:
     return Session(spec, graph, search, queries, method, backbone, reading, identity, folder)
 
 
+def _changed(method: Method) -> dict[str, Json]:
+    """Settings that are not those of the preset, readings left out: tables name them."""
+    if not is_dataclass(method):
+        return {}
+    values = {f.name: getattr(method, f.name) for f in fields(method) if f.default is not MISSING}
+    defaults = {f.name: f.default for f in fields(method)}
+    skip = method.reading_fields
+    return {k: v for k, v in values.items() if k not in skip and v != defaults[k]}
+
+
 def _backbone(spec: CellSpec) -> Backbone:
     settings = dict(spec.backbone.settings)
     if "seed" in setting_names(locate(spec.backbone.target, "backbone")):
@@ -91,7 +103,8 @@ def _backbone(spec: CellSpec) -> Backbone:
     return made
 
 
-def _questions(spec: CellSpec, graph: KnowledgeGraph, root: Path) -> list[Query]:
+def all_questions(spec: CellSpec, graph: KnowledgeGraph, root: Path) -> list[Query]:
+    """The questions of every split: a given file, the table's own, or composed ones."""
     if spec.queries is not None:
         return load_queries(spec.queries, graph)
     if spec.graph.source == "table":

@@ -41,14 +41,16 @@ class WandbTracker:
             project=self._project,
             id=cell["cell_id"],
             resume="allow",
-            config=dict(cell),
+            dir=cell["folder"],
+            config={k: v for k, v in cell.items() if k != "folder"},
             settings=self._wandb.Settings(silent=True),
         )
 
     def finish(self, result: Mapping[str, Json]) -> None:
         """Log means and counts, and close."""
         means = {name: m["mean"] for name, m in result["measures"].items()}
-        self._run.log({**means, **result["counts"]})
+        counts = {k: v for k, v in result["counts"].items() if v is not None}
+        self._run.log({**means, **counts})
         self._run.finish()
 
 

@@ -1,6 +1,17 @@
 """Relevance functions behind the tools: ``bm25`` now, others beside it."""
 
 from ark.search.bm25 import BM25, BM25Settings
+from ark.search.documents import Documents, Siblings, document
 from ark.text import clip, one_line, snippet, tokens
 
-__all__ = ["BM25", "BM25Settings", "clip", "one_line", "snippet", "tokens"]
+__all__ = [
+    "BM25",
+    "BM25Settings",
+    "Documents",
+    "Siblings",
+    "clip",
+    "document",
+    "one_line",
+    "snippet",
+    "tokens",
+]

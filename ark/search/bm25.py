@@ -9,8 +9,9 @@ import hashlib
 import json
 import shutil
 import tempfile
+from array import array
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,10 @@ from ark.errors import UserError, unknown
 from ark.graph import KnowledgeGraph
 from ark.protocols import Ints
 from ark.records import Hit, Json
+from ark.search.documents import Documents, document
 from ark.search.kernel import Scores, accumulate_numpy, compiled, numba_available
 from ark.search.topk import top_k
-from ark.text import TOKEN_PATTERN, tokens
+from ark.text import tokens
 
 INDEX_VERSION = 1
 COMPILE_ABOVE = 300_000  # documents
@@ -46,17 +48,23 @@ class BM25Settings:
             raise UserError(f"search.k1={self.k1} must be >= 0 and search.b={self.b} in 0..1")
 
 
-def document(graph: KnowledgeGraph, i: int) -> str:
-    """What is indexed for a node: its name, aliases and text, without relations."""
-    return "\n".join((graph.name(i), *graph.aliases(i), graph.text(i)))
-
-
 class BM25:
     """``Relevance`` by BM25. Open with ``BM25.open_or_build``; safe to share between tasks."""
 
-    def __init__(self, index: Any, settings: BM25Settings) -> None:
+    def __init__(
+        self,
+        index: Any,
+        graph: KnowledgeGraph,
+        root: Path,
+        settings: BM25Settings,
+        documents: Documents | None,
+    ) -> None:
         self._index = index
+        self._graph = graph
+        self._root = root
         self._settings = settings
+        self._documents = documents
+        self._siblings: dict[Documents, BM25] = {}
         self._n = int(index.scores["num_docs"])
         self._everything: Ints = np.arange(self._n, dtype=np.int64)
         self._cache: OrderedDict[str, Scores] = OrderedDict()
@@ -67,20 +75,45 @@ class BM25:
     @property
     def identity(self) -> Mapping[str, Json]:
         """What changes scores."""
-        return {"relevance": "bm25", "index_version": INDEX_VERSION, **asdict(self._settings)}
+        own = {} if self._documents is None else {"documents": dict(self._documents.key)}
+        return {
+            "relevance": "bm25",
+            "index_version": INDEX_VERSION,
+            **asdict(self._settings),
+            **own,
+        }
 
     @classmethod
     def open_or_build(
-        cls, graph: KnowledgeGraph, root: Path, settings: BM25Settings | None = None
+        cls,
+        graph: KnowledgeGraph,
+        root: Path,
+        settings: BM25Settings | None = None,
+        documents: Documents | None = None,
     ) -> BM25:
-        """Open the index of ``graph`` under ``root``, building it once (atomically)."""
+        """Open the index of ``graph`` under ``root``, building it once (atomically).
+
+        ``documents`` are texts to index in place of each node's own name, aliases and text.
+        """
         settings = settings or BM25Settings()
-        key = json.dumps({**asdict(settings), "version": INDEX_VERSION}, sort_keys=True)
+        what = {**asdict(settings), "version": INDEX_VERSION}
+        if documents is not None:
+            what["documents"] = dict(documents.key)
+        key = json.dumps(what, sort_keys=True)
         name = f"bm25-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
         folder = root / "indexes" / graph.content_hash[:12] / name
         if not folder.is_dir():
-            _build(graph, settings, folder)
-        return cls(_load(folder), settings)
+            own = (document(graph, i) for i in range(graph.n_nodes))
+            _build(own if documents is None else documents.of(graph), settings, folder)
+        return cls(_load(folder), graph, root, settings, documents)
+
+    def sibling(self, documents: Documents) -> BM25:
+        """The same graph and settings over other documents; its index lies beside this one."""
+        if documents not in self._siblings:
+            self._siblings[documents] = BM25.open_or_build(
+                self._graph, self._root, self._settings, documents
+            )
+        return self._siblings[documents]
 
     def scores(self, query: str) -> Scores:
         """Score of every node, shape (n_nodes,), float32; equal words in the query add up."""
@@ -119,25 +152,20 @@ class BM25:
         return top_k(chosen, self.scores(query)[chosen], k)
 
 
-def _documents(graph: KnowledgeGraph) -> Iterator[str]:
-    for i in range(graph.n_nodes):
-        yield document(graph, i)
-
-
-def _build(graph: KnowledgeGraph, settings: BM25Settings, folder: Path) -> None:
+def _build(documents: Iterable[str], settings: BM25Settings, folder: Path) -> None:
     import bm25s
+    from bm25s.tokenization import Tokenized
 
-    tokenized = bm25s.tokenize(
-        list(_documents(graph)),
-        lower=True,
-        token_pattern=TOKEN_PATTERN,
-        stopwords=None,
-        show_progress=False,
-    )
-    if not tokenized.vocab:
+    vocabulary: dict[str, int] = {}
+    # Numbers in arrays, document by document: millions of texts or lists would not fit.
+    numbered = [
+        array("i", [vocabulary.setdefault(t, len(vocabulary)) for t in tokens(text)])
+        for text in documents
+    ]
+    if not vocabulary:
         raise UserError("no node of this graph has any text to search: check the name column")
     index = bm25s.BM25(k1=settings.k1, b=settings.b, method=settings.method, backend="numpy")
-    index.index(tokenized, show_progress=False)
+    index.index(Tokenized(ids=numbered, vocab=vocabulary), show_progress=False)
     folder.parent.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(prefix=".building-", dir=folder.parent))
     try:

@@ -234,4 +234,4 @@ def test_any_json_as_arguments_is_survived(
     box = Toolbox(toy_graph, search)
     call(box, SEARCH, {"query": "copper moth"})
     assert isinstance(call(box, name, arguments).text, str)
-    assert set(box.picks) <= box.seen
+    assert set(box.picks) <= set(box.seen)

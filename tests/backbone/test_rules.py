@@ -78,7 +78,7 @@ def test_lexical_finishes_when_nothing_matches(
 def test_runs_repeat_and_draws_differ(
     toy_graph: KnowledgeGraph, data_root_path: Path, backbone: type[LexicalBackbone]
 ) -> None:
-    question = "Which plants grow in Mercury near moths?"
+    question = "What is near the Copper moth?"
     same = [attempt(toy_graph, data_root_path, backbone(seed=1), question) for _ in range(2)]
     assert same[0] == same[1]
     texts = {

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from ark.evaluate.judge import Judged, judge
-from ark.evaluate.measures import parse_measure
+from ark.scoring.judge import Judged, judge
+from ark.scoring.measures import parse_measure
 
 DATA = Path(__file__).resolve().parents[2] / ".." / "shared" / "data"
 GOLDEN = "stark_golden/{}_eval_results_human_generated_eval.csv"

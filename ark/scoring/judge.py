@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ark.evaluate.ranking_rule import Id, countable
+from ark.scoring.ranking_rule import Id, countable
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from ark.evaluate.intervals import (
+from ark.scoring.intervals import (
     NOTHING,
     Estimate,
     bootstrap,
@@ -180,7 +180,7 @@ PINNED = (0.484375, 0.35, 0.6046875)
 def test_blocks_do_not_change_the_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.arange(60, dtype=np.float64).reshape(30, 2) / 60
     whole = bootstrap(values, np.arange(30), seed=5)
-    monkeypatch.setattr("ark.evaluate.intervals._BLOCK", 70)
+    monkeypatch.setattr("ark.scoring.intervals._BLOCK", 70)
     assert bootstrap(values, np.arange(30), seed=5) == whole
 
 

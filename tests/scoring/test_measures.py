@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ark.errors import UserError
-from ark.evaluate.judge import Judged, judge
-from ark.evaluate.measures import (
+from ark.scoring.judge import Judged, judge
+from ark.scoring.measures import (
     DEFAULT_MEASURES,
     Measure,
     parse_measure,

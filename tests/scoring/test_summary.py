@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ark.evaluate.intervals import NOTHING, bootstrap, cluster_codes, wilson
-from ark.evaluate.judge import judge
-from ark.evaluate.measures import DEFAULT_MEASURES, parse_measure, score_row, zero_row
-from ark.evaluate.summary import Row, summarise
+from ark.scoring.intervals import NOTHING, bootstrap, cluster_codes, wilson
+from ark.scoring.judge import judge
+from ark.scoring.measures import DEFAULT_MEASURES, parse_measure, score_row, zero_row
+from ark.scoring.summary import Row, summarise
 
 HIT, MRR, F1 = parse_measure("hit@1"), parse_measure("mrr"), parse_measure("f1")
 

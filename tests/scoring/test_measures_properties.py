@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ark.evaluate.judge import Judged, judge
-from ark.evaluate.measures import parse_measure
+from ark.scoring.judge import Judged, judge
+from ark.scoring.measures import parse_measure
 
 IDS = st.integers(0, 25)
 RANKED = st.lists(IDS, max_size=40)

@@ -1,16 +1,16 @@
 """Measures, the ranking rule and intervals: from rankings and gold to the numbers of a table."""
 
-from ark.evaluate.intervals import Estimate, bootstrap, wilson
-from ark.evaluate.judge import Judged, judge
-from ark.evaluate.measures import (
+from ark.scoring.intervals import Estimate, bootstrap, wilson
+from ark.scoring.judge import Judged, judge
+from ark.scoring.measures import (
     DEFAULT_MEASURES,
     Measure,
     parse_measure,
     score_row,
     zero_row,
 )
-from ark.evaluate.ranking_rule import countable, rank_scores
-from ark.evaluate.summary import summarise
+from ark.scoring.ranking_rule import countable, rank_scores
+from ark.scoring.summary import summarise
 
 __all__ = [
     "DEFAULT_MEASURES",

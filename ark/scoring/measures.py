@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ark.errors import UserError, unknown
-from ark.evaluate.judge import Judged
+from ark.scoring.judge import Judged
 
 Cut = int | None
 _Score = Callable[[Judged, Cut], float | None]

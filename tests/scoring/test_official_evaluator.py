@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from ark.errors import UserError
-from ark.evaluate.judge import judge
-from ark.evaluate.measures import parse_measure
-from ark.evaluate.ranking_rule import rank_scores
+from ark.scoring.judge import judge
+from ark.scoring.measures import parse_measure
+from ark.scoring.ranking_rule import rank_scores
 
 FIXTURES = Path(__file__).resolve().parents[2] / ".." / "shared" / "fixtures"
 RECORDED = {

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ark.evaluate.intervals import (
+from ark.scoring.intervals import (
     NOTHING,
     Estimate,
     Floats,
@@ -18,7 +18,7 @@ from ark.evaluate.intervals import (
     kish_n,
     wilson,
 )
-from ark.evaluate.measures import DEFAULT_MEASURES, Measure
+from ark.scoring.measures import DEFAULT_MEASURES, Measure
 
 DIGITS = 10  # decimals that a result keeps; hides the last bits of floating point
 

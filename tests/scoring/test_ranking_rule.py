@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ark.evaluate.ranking_rule import countable, rank_scores
+from ark.scoring.ranking_rule import countable, rank_scores
 
 SCORES = st.dictionaries(
     st.integers(0, 30), st.sampled_from([-1.0, -0.0, 0.0, 0.5, 1e8, 1e8 + 1, float("inf")])

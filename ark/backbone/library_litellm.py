@@ -1,0 +1,55 @@
+"""litellm as a library to live with: imported quietly, closed with the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import logging
+import os
+import warnings
+from collections.abc import AsyncGenerator
+from typing import Any
+from urllib.parse import urlsplit
+
+NAME = "litellm"  # by name: its annotations would cost each run of the type checker 20 to 40 s
+PROBE_SECONDS = 3.0
+
+
+def import_quietly() -> tuple[Any, type[Exception]]:
+    """litellm, quiet and off the network, and the base class of its exceptions."""
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    litellm: Any = importlib.import_module(NAME)
+    litellm.suppress_debug_info = True
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # it logs requests and answers
+    # Answers of unexpected shape are dealt with in wire.py.
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
+    return litellm, importlib.import_module("openai").OpenAIError
+
+
+async def closer(litellm: Any) -> AsyncGenerator[None, None]:
+    """A generator whose end closes litellm's connections; the loop ends it with itself."""
+    cleanup = importlib.import_module(f"{NAME}.llms.custom_httpx.async_client_cleanup")
+    try:
+        yield
+    finally:
+        await cleanup.close_litellm_async_clients()
+        litellm.in_memory_llm_clients_cache.flush_cache()
+
+
+async def listens(url: str | None) -> bool:
+    """Whether something takes a connection at ``url``; True where that cannot be asked."""
+    if url is None:
+        return True
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        opening = asyncio.open_connection(parts.hostname, port)
+        _, writer = await asyncio.wait_for(opening, PROBE_SECONDS)
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+    return True

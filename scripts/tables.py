@@ -1,0 +1,57 @@
+"""Print tables from results: python scripts/tables.py RESULT... [--by hops textual] [--format csv].
+
+RESULT is a result.json, or a folder in which every result.json is taken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ark.records import Json
+from ark.report import footer, main_rows, main_table, strata_table
+
+
+def find(paths: Sequence[str]) -> list[Path]:
+    """The result files under ``paths``, in the order given and then by name."""
+    found: list[Path] = []
+    for path in map(Path, paths):
+        found += sorted(path.rglob("result.json")) if path.is_dir() else [path]
+    return found
+
+
+def load(path: Path) -> dict[str, Json]:
+    """One result. Exits with a line where it cannot be read."""
+    try:
+        data: dict[str, Json] = json.loads(path.read_text(encoding="utf-8"))
+        _ = data["cell"]["cell_id"], data["measures"], data["counts"]
+    except (OSError, ValueError, KeyError) as error:
+        raise SystemExit(f"error: {path} is no result.json ({error!r})") from None
+    return data
+
+
+def main() -> None:
+    """Read, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", nargs="+", metavar="RESULT")
+    parser.add_argument("--by", nargs="+", default=[], metavar="KIND", help="hops textual ...")
+    parser.add_argument("--format", choices=["md", "csv"], default="md")
+    options = parser.parse_args()
+    results = [load(path) for path in find(options.results)]
+    if not results:
+        raise SystemExit("error: no result.json there; run a cell first: python run.py")
+    if options.format == "csv":
+        csv.writer(sys.stdout, lineterminator="\n").writerows(main_rows(results))
+        return
+    parts = [main_table(results)]
+    if options.by:
+        parts.append(strata_table(results, options.by))
+    print("\n\n".join([*(p for p in parts if p), footer(results)]))
+
+
+if __name__ == "__main__":
+    main()

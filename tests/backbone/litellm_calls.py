@@ -1,0 +1,40 @@
+"""How the tests of ``backbone=litellm`` make one, ask it, and look at what it raises."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from chat_server import ChatServer
+
+from ark.backbone.litellm import LiteLLMBackbone
+from ark.errors import ArkError
+from ark.records import Completion, Message
+
+ASK = [Message("system", "Be brief."), Message("user", "Which moth?")]
+SECRET = "sk-verysecret-0123456789abcdef"
+PLAIN_SECRET = "c0ffee0123456789c0ffee"  # nothing but its variable's name says that it is a key
+
+
+def made(server: ChatServer | str, **settings: Any) -> LiteLLMBackbone:
+    url = server if isinstance(server, str) else server.url
+    return LiteLLMBackbone(**{"model": "openai/tiny", "api_base": url, "timeout": 20, **settings})
+
+
+def ask(backbone: LiteLLMBackbone, messages: Any = ASK, **how: Any) -> Completion:
+    done = asyncio.run(backbone.complete(messages, tag="ark.step", **how))
+    assert isinstance(done, Completion)
+    return done
+
+
+def failure(backbone: LiteLLMBackbone) -> ArkError:
+    with pytest.raises(ArkError) as caught:
+        ask(backbone)
+    error = caught.value
+    assert len(str(error)) < 600
+    assert "\n" not in str(error)
+    assert str(error).isprintable()
+    assert error.__cause__ is None
+    assert error.__context__ is None  # it would carry the library's text, and in it the key
+    return error

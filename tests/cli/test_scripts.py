@@ -1,0 +1,75 @@
+"""The scripts on a real run folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ark.run import CellSpec, Done, GraphSpec, PluginSpec, Transport, run_cell
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def done(data_root_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Done:
+    spec = CellSpec(
+        GraphSpec("toy"),
+        PluginSpec("ark", "ark.agent.method:Ark"),
+        PluginSpec("lexical", "ark.backbone.lexical:LexicalBackbone"),
+        split="all",
+    )
+    os.environ["ARK_DATA"] = str(data_root_path)
+    try:
+        return run_cell(spec, Transport(tmp_path_factory.mktemp("results"), progress=False))
+    finally:
+        del os.environ["ARK_DATA"]
+
+
+def script(name: str, *arguments: str, code: int = 0) -> str:
+    run = subprocess.run(
+        [sys.executable, str(REPOSITORY / "scripts" / name), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+    assert run.returncode == code, run.stderr
+    return run.stdout if code == 0 else run.stderr
+
+
+def test_show_prints_the_walk(done: Done) -> None:
+    text = script("show.py", str(done.path), "toy-01", "--agent", "0")
+    assert "agent 0" in text
+    assert "agent 1" not in text
+    assert "step 1 · ark.step" in text
+    assert "search_in_graph" in text
+    assert "★" in text
+    full = script("show.py", str(done.path.parents[2]), "toy-01", "--full")
+    assert "You answer questions by finding nodes" in full
+    assert "agent 2" in full
+
+
+def test_show_names_mistakes_in_a_line(done: Done, tmp_path: Path) -> None:
+    assert "for example toy-" in script("show.py", str(done.path), "toy-9999", code=1)
+    assert "is no run folder" in script("show.py", str(tmp_path), "q", code=1)
+    assert "no agent has ended" in script(
+        "show.py", str(done.path), "toy-01", "--agent", "7", code=1
+    )
+
+
+def test_tables_read_a_folder(done: Done, tmp_path: Path) -> None:
+    results = str(done.path.parents[4])
+    text = script("tables.py", results, "--by", "hops")
+    assert text.count("| toy ") == 1
+    assert "hops=1" in text
+    assert "textual" not in text
+    csv = script("tables.py", results, "--format", "csv")
+    assert csv.startswith("graph,split,method,n,Hit@1")
+    (tmp_path / "result.json").write_text("{}")
+    assert "is no result.json" in script("tables.py", str(tmp_path), code=1)
+    (tmp_path / "result.json").unlink()
+    assert "run a cell first" in script("tables.py", str(tmp_path), code=1)
