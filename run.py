@@ -61,6 +61,7 @@ class Job:
     spec: CellSpec
     transport: Transport
     tracker: Mapping[str, Any]
+    official: Path | None
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -153,7 +154,9 @@ def _composition_error(error: Exception, overrides: Sequence[str]) -> UserError:
         key = text.split("'")[1]
         known = _settings(overrides, key)
         if key in known:  # a key below it was given, which the line does not show
-            return UserError(f"{key} has no fields of that name: {key}={{name: value}} sets it whole")
+            return UserError(
+                f"{key} has no fields of that name: {key}={{name: value}} sets it whole"
+            )
         return UserError(unknown("setting", key, known))
     return UserError(f"cannot compose the configuration: {text}")
 
@@ -188,7 +191,7 @@ def to_job(values: dict[str, Any], chosen: Mapping[str, str], overrides: Sequenc
     if types is not None and not isinstance(types, list):
         raise UserError("graph.candidate_types must be a list: graph.candidate_types=[a,b]")
     source = str(graph.pop("source"))
-    missing = [f"graph.{key}" for key, value in graph.items() if value is None]
+    missing = [f"graph.{key}" for key, value in graph.items() if value == "???"]
     if missing:
         raise UserError(f"graph={chosen['graph']} needs {missing[0]}: add {missing[0]}=DIR")
     plugins = {}
@@ -215,7 +218,18 @@ def to_job(values: dict[str, Any], chosen: Mapping[str, str], overrides: Sequenc
         max_failures=values["max_failures"],
         progress=bool(values["progress"]),
     )
-    return Job(tuple(overrides), spec, transport, values["tracker"])
+    official = values["official"]
+    if official is not None:
+        from ark.scoring.official_process import interpreter
+
+        interpreter(Path(str(official)))  # a wrong folder is found before the run
+    return Job(
+        tuple(overrides),
+        spec,
+        transport,
+        values["tracker"],
+        None if official is None else Path(str(official)),
+    )
 
 
 # -- running -----------------------------------------------------------------------------------
@@ -231,6 +245,22 @@ def run_job(job: Job) -> Done:
     return run_cell(job.spec, job.transport, tracker)
 
 
+def official_lines(job: Job, done: Done) -> list[str]:
+    """What STaRK's own evaluator says of a finished cell, where ``official`` asks for it."""
+    if job.official is None:
+        return []
+    from ark.report.finished import open_finished
+    from ark.report.official import check_official
+
+    show = _show_official if job.transport.progress else None
+    return check_official(open_finished(done.path), job.official, progress=show).lines()
+
+
+def _show_official(answered: int, asked: int) -> None:
+    if answered % 100 == 0:  # up to half a second an answer
+        sys.stderr.write(f"official evaluator: {answered}/{asked}\n")
+
+
 def run_one(job: Job, command: str) -> int:
     """One cell: its table, its strata, and the path of its result as the last line."""
     from ark.report import footer, main_table, strata_table
@@ -241,7 +271,9 @@ def run_one(job: Job, command: str) -> int:
     except InterruptedRunError:
         return _interrupted(command)
     parts = [main_table([done.data]), strata_table([done.data]), footer([done.data])]
-    print("\n\n".join(part for part in parts if part))
+    print("\n\n".join(part for part in parts if part), flush=True)
+    for line in official_lines(job, done):
+        print(line)
     print(f"result: {done.path}", flush=True)
     return FAILED if done.failed > job.transport.max_failures else DONE
 
@@ -253,6 +285,7 @@ def run_sweep(jobs: Sequence[Job], command: str) -> int:
 
     finished: list[Done] = []
     errors: list[tuple[str, str]] = []
+    official: list[str] = []
     too_many = 0
     interrupted = False
     for number, job in enumerate(jobs, start=1):
@@ -267,10 +300,16 @@ def run_sweep(jobs: Sequence[Job], command: str) -> int:
             errors.append((name, f"{type(error).__name__}: {error}"))
             continue
         finished.append(done)
+        try:
+            official += [f"job {number}: {line}" for line in official_lines(job, done)]
+        except ArkError as error:
+            errors.append((name, f"{type(error).__name__}: {error}"))
         too_many += done.failed > job.transport.max_failures
     data = [done.data for done in finished]
     if data:
-        print(main_table(data) + "\n\n" + footer(data))
+        print("\n\n".join([main_table(data), footer(data)]))
+    for line in official:
+        print(line)
     if errors:
         print(f"\n{len(errors)} of {len(jobs)} jobs failed:\n{failure_table(errors)}")
     for done in finished:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import json
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,7 +18,11 @@ from ark.queries import load_queries, questions_for, select
 from ark.records import MAX_RANKED, Attempt, Json, Query, Ranking
 from ark.report import footer, main_table
 from ark.run import CellSpec, Done, GraphSpec, PluginSpec, Transport, run_cell
+from ark.run.session import all_questions
+from ark.scoring.runcheck import Checked, Types, check_run
+from ark.scoring.runfile import RunFile, read_run_file
 from ark.search import BM25
+from ark.text import clip
 
 Rank = Callable[[str, KnowledgeGraph], Iterable[str] | Awaitable[Iterable[str]]]
 LEXICAL = PluginSpec("lexical", "ark.backbone.lexical:LexicalBackbone")  # asked by nobody here
@@ -73,21 +76,18 @@ def evaluate(
     """Score a retriever exactly as ``run.py`` scores a method.
 
     ``rank(question, graph)`` returns node ids, best first (or is a coroutine function that does);
-    a path is read as a run file instead: TREC lines or a JSON object of question id to node ids.
+    a path is read as a run file instead (``ark.scoring.runfile``: TREC, JSON, JSON lines, CSV), and
+    must name questions and nodes that exist (``scripts/score.py`` takes any file and counts).
     An error in ``rank`` is raised as it is. ``results_dir`` keeps the run folder and resumes from
     it while the source text of ``rank`` stays the same; without it the folder is temporary.
 
     Raises UserError for a node or question that does not exist, and for wrong settings.
     """
-    method: FunctionMethod | RunFileMethod
-    if isinstance(rank, str | Path):
-        method = RunFileMethod.read(Path(rank), name)
-    else:
-        method = FunctionMethod(rank, name or str(getattr(rank, "__name__", "rank")), _source(rank))
-    label = name or ("run file" if isinstance(method, RunFileMethod) else method.name)
+    folder = Path(results_dir) if results_dir is not None else Path(tempfile.mkdtemp("-ark"))
+    transport = Transport(folder, 1, progress=progress)
     spec = CellSpec(
         graph=_graph_spec(graph),
-        method=PluginSpec(label, f"{type(method).__module__}:{type(method).__name__}"),
+        method=PluginSpec(name or "run file", f"{__name__}:RunFileMethod"),
         backbone=LEXICAL,
         split=split,
         limit=limit,
@@ -95,10 +95,37 @@ def evaluate(
         candidates=candidates,
         cut=cut,
     )
-    if isinstance(method, RunFileMethod):
-        method.check(spec)
-    folder = Path(results_dir) if results_dir is not None else Path(tempfile.mkdtemp("-ark"))
-    return run_cell(spec, Transport(folder, 1, progress=progress), method=method)  # type: ignore[arg-type]
+    if isinstance(rank, str | Path):
+        run = read_run_file(Path(rank))
+        return score_run_file(run, spec, transport, name, strict=True)[0]
+    method = FunctionMethod(rank, name or str(getattr(rank, "__name__", "rank")), _source(rank))
+    spec = replace(spec, method=PluginSpec(method.name, f"{__name__}:FunctionMethod"))
+    return run_cell(spec, transport, method=method)  # type: ignore[arg-type]
+
+
+def score_run_file(
+    run: RunFile,
+    spec: CellSpec,
+    transport: Transport,
+    name: str | None = None,
+    *,
+    strict: bool = False,
+) -> tuple[Done, Checked]:
+    """Score a run file on the graph and questions of ``spec``, whose method is not used.
+
+    What cannot count is dropped and counted in ``Checked.counts``; with ``strict`` a question that
+    no split has and an id that no node has are a UserError.
+    """
+    method = PluginSpec(name or "run file", f"{__name__}:RunFileMethod")
+    spec = replace(spec, method=method, backbone=LEXICAL)
+    checked = _check(run, spec)
+    if strict:
+        _refuse_strangers(run, spec, checked)
+    types = None if spec.graph.candidate_types is None else list(spec.graph.candidate_types)
+    made = RunFileMethod(
+        checked.rankings, name or run.path.name, run.sha256, [spec.candidates, types]
+    )
+    return run_cell(spec, transport, method=made), checked  # type: ignore[arg-type]
 
 
 def table(*results: Done) -> str:
@@ -111,6 +138,28 @@ def _graph_spec(name: str | Path) -> GraphSpec:
     if isinstance(name, Path) or Path(name).is_dir():
         return GraphSpec("table", {"path": str(name)})
     return GraphSpec(name)
+
+
+def _check(run: RunFile, spec: CellSpec) -> Checked:
+    graph = open_or_build(source_for(spec.graph.source, **spec.graph.settings), data_root())
+    every = all_questions(spec, graph, data_root())
+    fixed = spec.graph.candidate_types
+    types: Types | None = None if fixed is None else lambda _: fixed
+    if spec.candidates == "answer_type":
+        types = lambda q: None if q.answer_type is None else (q.answer_type,)  # noqa: E731
+    split = select(every, spec.split, spec.limit)
+    return check_run(run, split, (q.id for q in every), graph, types)
+
+
+def _refuse_strangers(run: RunFile, spec: CellSpec, checked: Checked) -> None:
+    graph = spec.graph.source
+    for what, ids in (
+        (f"question ids are not in the questions of {graph}", checked.counts.unknown),
+        (f"node ids are not in the graph {graph}", tuple(checked.counts.foreign)),
+    ):
+        if ids:
+            first = ", ".join(clip(i, 40) for i in ids[:5])
+            raise UserError(f"run file {run.path}: {len(ids)} {what}, first {first}")
 
 
 def _source(function: Rank) -> str | None:
@@ -165,75 +214,24 @@ class FunctionMethod:
 
 @dataclass(frozen=True)
 class RunFileMethod:
-    """Rankings that were made elsewhere."""
+    """Rankings that were made elsewhere: rows of nodes that count, by question id."""
 
-    rankings: Mapping[str, Sequence[str]]
+    rankings: Mapping[str, tuple[int, ...]]
     label: str
     sha256: str
-    path: Path = field(default=Path())
-    reading_fields: ClassVar[frozenset[str]] = frozenset({"rankings", "label", "sha256", "path"})
+    candidates: Json
+    reading_fields: ClassVar[frozenset[str]] = frozenset({"rankings", "label", "sha256"})
     probe: ClassVar[Sequence[Mapping[str, Any]] | None] = None
     agents: ClassVar[int] = 1
 
-    @classmethod
-    def read(cls, path: Path, name: str | None) -> RunFileMethod:
-        """A JSON object of lists, or TREC lines ``question Q0 node rank score tag``."""
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"run file {path}: cannot be read ({error})") from None
-        rankings = _from_json(path, text) if text.lstrip()[:1] == "{" else _from_trec(path, text)
-        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-        return cls(rankings, name or path.name, digest, path)
-
-    def check(self, spec: CellSpec) -> None:
-        """Raises UserError if the file ranks for a question that the graph's set does not have."""
-        from ark.run.session import all_questions
-
-        graph = open_or_build(source_for(spec.graph.source, **spec.graph.settings), data_root())
-        known = {q.id for q in all_questions(spec, graph, data_root())}
-        strange = [q for q in self.rankings if q not in known]
-        if strange:
-            raise UserError(
-                f"run file {self.path}: {len(strange)} question ids are not in the questions of "
-                f"{spec.graph.source}, first {', '.join(strange[:5])}"
-            )
-
     @property
     def identity(self) -> Mapping[str, Json]:
-        """The hash of the file."""
-        return {"run_file": self.sha256}
+        """The hash of the file, and what was let through of it."""
+        return {"run_file": self.sha256, "candidates": self.candidates}
 
     async def attempt(self, question: str, ctx: Context, agent: int) -> Attempt:  # noqa: ARG002
         """The file's list for this question; a question that is not in it fails."""
         assert ctx.query is not None
         if ctx.query.id not in self.rankings:
             raise QueryFailedError("the run file has no ranking for this question")
-        return _attempt(self.rankings[ctx.query.id], ctx)
-
-
-def _from_json(path: Path, text: str) -> dict[str, list[str]]:
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise UserError(f"run file {path}: not valid JSON ({error})") from None
-    if not all(isinstance(v, list) for v in value.values()):
-        raise UserError(f"run file {path}: each question id must have a list of node ids")
-    return {str(q): [str(n) for n in nodes] for q, nodes in value.items()}
-
-
-def _from_trec(path: Path, text: str) -> dict[str, list[str]]:
-    """Score descending, then order of lines: the rank column is not trusted (trec_eval too)."""
-    scored: dict[str, list[tuple[float, int, str]]] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        parts = line.split()
-        if not parts:
-            continue
-        try:
-            query, _, node, _, score, *_ = parts
-            scored.setdefault(query, []).append((-float(score), number, node))
-        except ValueError:
-            raise UserError(
-                f"run file {path}, line {number}: expected 'question Q0 node rank score tag'"
-            ) from None
-    return {query: [node for _, _, node in sorted(rows)] for query, rows in scored.items()}
+        return Attempt(Ranking(self.rankings[ctx.query.id]))

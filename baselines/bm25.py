@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ark.protocols import Context
-from ark.records import MAX_RANKED, Attempt, Json, Ranking
+from ark.records import MAX_RANKED, Attempt, Json
+from baselines.common import evidence, ranking
 
 
 @dataclass(frozen=True)
@@ -30,5 +31,5 @@ class BM25Baseline:
 
     async def attempt(self, question: str, ctx: Context, agent: int) -> Attempt:  # noqa: ARG002
         """The 100 best nodes of one search."""
-        hits = ctx.search.search(question, MAX_RANKED)
-        return Attempt(Ranking(tuple(hit.node for hit in hits)))
+        found = ranking(ctx.search.search(question, MAX_RANKED))
+        return Attempt(found, trajectory=evidence("bm25", ctx.graph, found))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ark.errors import UserError, unknown
 from ark.protocols import Graph
-from ark.text import clip, one_line, snippet
+from ark.text import clip, one_line, snippet, tokens
 
 CHARACTERS_PER_TOKEN = 4  # the usual estimate for English; exact counts need each model's tokenizer
 NAME_LIMIT = 120
@@ -54,12 +54,23 @@ def row(graph: Graph, handles: Handles, i: int) -> str:
 
 
 def match_of(graph: Graph, i: int, query: str) -> str:
-    """`` | match: "..."`` around the first query word in the node's text, or nothing."""
+    """Why a node matches: `` | also: "alias"`` and `` | match: "..."``, each where there is one.
+
+    The alias that shares most words with the query (of equals the first), and the text around the
+    first query word in the node's text. Both are indexed, so both can be what matched.
+    """
+    wanted = set(tokens(query))
+    alias = max(graph.aliases(i), key=lambda a: len(wanted & set(tokens(a))), default="")
+    parts = []
+    if wanted & set(tokens(alias)):
+        parts.append(f" | also: {json.dumps(clip(alias, NAME_LIMIT), ensure_ascii=False)}")
     found = snippet(graph.text(i), query, SNIPPET_WIDTH)
-    return f" | match: {json.dumps(found, ensure_ascii=False)}" if found else ""
+    if found:
+        parts.append(f" | match: {json.dumps(found, ensure_ascii=False)}")
+    return "".join(parts)
 
 
-def details(graph: Graph, i: int, tokens: int) -> str:
+def details(graph: Graph, i: int, budget: int) -> str:
     """Aliases, attributes and text of a node, each on a line as JSON, cut to a budget of tokens."""
     node = graph.node(i)
     parts = {"aliases": list(node.aliases), "attributes": dict(node.attrs)}
@@ -69,7 +80,7 @@ def details(graph: Graph, i: int, tokens: int) -> str:
         if value
     ]
     lines.append(f"text: {json.dumps(one_line(node.text), ensure_ascii=False)}")
-    return clip_lines(lines, tokens * CHARACTERS_PER_TOKEN)
+    return clip_lines(lines, budget * CHARACTERS_PER_TOKEN)
 
 
 def clip_lines(lines: Sequence[str], characters: int) -> str:
@@ -78,12 +89,12 @@ def clip_lines(lines: Sequence[str], characters: int) -> str:
     return text if len(text) <= characters else text[: max(0, characters - 1)] + "…"
 
 
-def within_budget(head: str, rows: Sequence[tuple[str, str]], tokens: int) -> tuple[str, int]:
+def within_budget(head: str, rows: Sequence[tuple[str, str]], budget: int) -> tuple[str, int]:
     """``head`` and as many rows as fit; returns the text and how many rows it shows.
 
     A row is (essential part, match). Matches go first when space is short, then rows from the end.
     """
-    room = tokens * CHARACTERS_PER_TOKEN - len(head)
+    room = budget * CHARACTERS_PER_TOKEN - len(head)
     full = sum(len(a) + len(b) + 1 for a, b in rows)
     lines = [a + b for a, b in rows] if full <= room else [a for a, _ in rows]
     shown: list[str] = []

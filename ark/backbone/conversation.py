@@ -15,6 +15,7 @@ from ark.records import Json, Message
 
 _ROW = re.compile(r'\[(\d+)\] ("(?:[^"\\]|\\.)*")((?: \| .*)?)')
 _MATCH = re.compile(r' \| match: ("(?:[^"\\]|\\.)*")$')
+_ALSO = re.compile(r' \| also: ("(?:[^"\\]|\\.)*")')
 _TOTAL = re.compile(r": (\d+), ")
 _ARRAY = re.compile(r'\[(?:"(?:[^"\\]|\\.)*"(?:, )?)*\]')
 
@@ -27,6 +28,7 @@ class Row:
     name: str
     type: str
     match: str = ""
+    alias: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,5 +94,6 @@ def _row(line: str) -> Row | None:
         return None
     match = _MATCH.search(line)
     node_type = found.group(3).split(" | ")[1] if found.group(3) else ""
-    shown = json.loads(match.group(1)) if match else ""
-    return Row(int(found.group(1)), json.loads(found.group(2)), node_type, shown)
+    also = _ALSO.search(found.group(3))
+    shown, alias = (json.loads(m.group(1)) if m else "" for m in (match, also))
+    return Row(int(found.group(1)), json.loads(found.group(2)), node_type, shown, alias)

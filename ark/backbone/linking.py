@@ -21,7 +21,7 @@ SOFT_BREAKS = frozenset(
 
 @dataclass(frozen=True)
 class Link:
-    """A shown node whose whole name stands in the question, at tokens ``start`` to ``end``."""
+    """A shown node whose name or shown alias stands in the question, at words start to end."""
 
     row: Row
     start: int
@@ -33,12 +33,13 @@ def links(question: str, rows: Iterable[Row]) -> list[Link]:
     words = f" {' '.join(tokens(question))} "  # a name is a run of whole words in it
     found: dict[int, Link] = {}
     for row in rows:
-        name = tokens(row.name)
-        if row.index in found or not name or sum(map(len, name)) < 3:
-            continue
-        at = _position(words, name)
-        if at is not None:
-            found[row.index] = Link(row, at, at + len(name))
+        for called in (row.name, row.alias):
+            name = tokens(called)
+            if row.index in found or sum(map(len, name)) < 3:
+                continue
+            at = _position(words, name)
+            if at is not None:
+                found[row.index] = Link(row, at, at + len(name))
     kept = [
         link for link in found.values() if not any(_inside(link, other) for other in found.values())
     ]

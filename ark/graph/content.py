@@ -76,8 +76,9 @@ def content_hash(
     edge_attrs: pa.RecordBatch | None,
     same_as: str | None,
     negatives: pa.RecordBatch | None,
+    synonyms: pa.RecordBatch | None,
 ) -> str:
-    """Hash of a graph: every node field in row order, relations, edges, equivalence, negatives."""
+    """Hash of a graph: every node field in row order, relations, edges, and what else it has."""
     out = ContentHash()
     for name in ("id", "type", "name", "text"):
         out.texts(f"node.{name}", nodes.column(name))
@@ -92,4 +93,9 @@ def content_hash(
     if negatives is not None:
         for name in ("source", "relation", "target"):
             out.texts(f"negative.{name}", negatives.column(name))
+    if synonyms is not None:
+        for name in ("id", "synonym"):
+            out.texts(f"synonym.{name}", synonyms.column(name))
+        held = synonyms.column("held_out").to_numpy(zero_copy_only=False).astype(np.int64)
+        out.numbers("synonym.held_out", held)
     return out.hexdigest()

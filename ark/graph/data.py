@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ark.errors import UserError
-from ark.records import Attr
+from ark.records import Attr, Json
 
 Strings: TypeAlias = Sequence[str] | pa.Array | pa.ChunkedArray
 """Text column: a list of str, or an Arrow string column without nulls."""
@@ -30,7 +30,10 @@ class GraphData:
     ``edge_attrs`` are one entry a row, or an Arrow column of the stored type
     (``ark.graph.layout``), or None for none. ``same_as`` names the relation whose connected
     components are one answer each. ``negatives`` are statements known to be false, as
-    (source id, relation, target id).
+    (source id, relation, target id). ``synonyms`` are other names that questions may use, as
+    (node id, synonym, whether it is held out); held-out ones are in no alias and no text, the
+    others are aliases (see ``ark.graph.synonyms``). ``notes`` is what the source found out about
+    its input; it goes into the manifest and enters no hash.
     """
 
     ids: Strings
@@ -46,6 +49,8 @@ class GraphData:
     edge_attrs: Sequence[Mapping[str, Attr]] | pa.Array | None = None
     same_as: str | None = None
     negatives: Sequence[tuple[str, str, str]] = ()
+    synonyms: Sequence[tuple[str, str, bool]] = ()
+    notes: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ Version 1 of the format::
                      attrs: map<string, large_string>. One record batch, one row a node.
     edges.arrow      attrs as above, row = edge number. Only if some edge has attributes.
     negatives.arrow  source, relation, target: string (ids). Only if the source has them.
+    synonyms.arrow   id, synonym: string; held_out: bool. Only if the source has them.
     type_ids.npy     int32[n]: number of each node's type; type_rows.npy, type_indptr.npy:
                      the nodes of each type, ascending.
     id_order.npy     int32[n]: nodes in ascending order of id (code points).
@@ -37,6 +38,7 @@ LICENSE = "LICENSE.data"
 NODES = "nodes.arrow"
 EDGES = "edges.arrow"
 NEGATIVES = "negatives.arrow"
+SYNONYMS = "synonyms.arrow"
 
 ATTRS = pa.map_(pa.string(), pa.large_string())
 _CODING = {"attrs": "map values are JSON texts: a scalar or a list of scalars"}
@@ -54,6 +56,13 @@ NODE_SCHEMA = pa.schema(
 EDGE_SCHEMA = pa.schema([pa.field("attrs", ATTRS, nullable=False)], metadata=_CODING)
 NEGATIVE_SCHEMA = pa.schema(
     [pa.field(name, pa.string(), nullable=False) for name in ("source", "relation", "target")]
+)
+SYNONYM_SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("synonym", pa.string(), nullable=False),
+        pa.field("held_out", pa.bool_(), nullable=False),
+    ]
 )
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ark.graph import layout
 from ark.graph.manifest import broken, read_manifest
+from ark.graph.synonyms import by_node
 from ark.protocols import Ints
 from ark.records import Attr, Edge, Node
 
@@ -103,6 +104,12 @@ class KnowledgeGraph:
     def relations(self) -> tuple[str, ...]:
         """Relation names in the source's order; relation numbers are positions in it."""
         return self._relations
+
+    @property
+    def signatures(self) -> tuple[tuple[str, str, str], ...]:
+        """(source type, relation, target type) of all edges, each once."""
+        rows = self._schema["signatures"]
+        return tuple((s["source"], s["relation"], s["target"]) for s in rows)
 
     @property
     def content_hash(self) -> str:
@@ -224,6 +231,18 @@ class KnowledgeGraph:
             return ()
         table = _table(self._path / layout.NEGATIVES)
         return tuple(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+    def synonyms(self) -> dict[str, tuple[str, ...]]:
+        """By node id the aliases that questions may use in place of the name."""
+        return self._other_names(held_out=False)
+
+    def held_out(self) -> dict[str, tuple[str, ...]]:
+        """By node id the synonyms that no text or alias shows, for composing questions only."""
+        return self._other_names(held_out=True)
+
+    def _other_names(self, *, held_out: bool) -> dict[str, tuple[str, ...]]:
+        file = self._path / layout.SYNONYMS
+        return by_node(file, held_out=held_out) if layout.SYNONYMS in self._files else {}
 
     @property
     def _files(self) -> Mapping[str, Any]:

@@ -32,6 +32,7 @@ def write_graph(source: GraphSource, folder: Path) -> dict[str, Any]:
     order = _id_order(nodes.column("id"))
     edge_attrs = _edge_attrs(data, len(edges[0]))
     negatives = _negatives(data, nodes.column("id"))
+    synonyms = _synonyms(data, nodes)
     node_types, type_ids = _types(nodes.column("type"))
 
     _write_table(folder / layout.NODES, nodes)
@@ -39,6 +40,8 @@ def write_graph(source: GraphSource, folder: Path) -> dict[str, Any]:
         _write_table(folder / layout.EDGES, edge_attrs)
     if negatives is not None:
         _write_table(folder / layout.NEGATIVES, negatives)
+    if synonyms is not None:
+        _write_table(folder / layout.SYNONYMS, synonyms)
     type_rows = np.argsort(type_ids, kind="stable")
     _save(folder, "id_order", order)
     _save(folder, "type_ids", type_ids)
@@ -58,6 +61,7 @@ def write_graph(source: GraphSource, folder: Path) -> dict[str, Any]:
         edge_attrs=edge_attrs,
         same_as=data.same_as,
         negatives=negatives,
+        synonyms=synonyms,
     )
     counts = {
         "nodes": nodes.num_rows,
@@ -67,11 +71,14 @@ def write_graph(source: GraphSource, folder: Path) -> dict[str, Any]:
         "negatives": len(data.negatives),
         "with_text": int(pc.sum(pc.greater(pc.binary_length(nodes.column("text")), 0)).as_py()),
     }
-    return _write_manifest(source, folder, digest, counts, data.same_as)
+    if synonyms is not None:
+        counts["synonyms"] = synonyms.num_rows
+        counts["held_out"] = sum(held_out for _, _, held_out in data.synonyms)
+    return _write_manifest(source, folder, digest, counts, data)
 
 
 def _write_manifest(
-    source: GraphSource, folder: Path, digest: str, counts: dict[str, int], same_as: str | None
+    source: GraphSource, folder: Path, digest: str, counts: dict[str, int], data: GraphData
 ) -> dict[str, Any]:
     origin = source.provenance()
     (folder / layout.LICENSE).write_text(origin.notice.rstrip("\n") + "\n", encoding="utf-8")
@@ -86,11 +93,13 @@ def _write_manifest(
         "credit": origin.credit,
         "key": source.key(),
         "inputs": dict(sorted(origin.files.items())),
-        "same_as": same_as,
+        "same_as": data.same_as,
         "content_hash": digest,
         "counts": counts,
         "files": {f.name: {"bytes": f.stat().st_size, "sha256": hashes[f.name]} for f in written},
     }
+    if data.notes:
+        manifest["notes"] = dict(data.notes)
     _dump(folder / layout.MANIFEST, manifest)
     return manifest
 
@@ -194,6 +203,23 @@ def _negatives(data: GraphData, ids: pa.Array) -> pa.RecordBatch | None:
         raise ValueError(f"a negative statement names the unknown node {lost[0].as_py()!r}")
     columns = [pa.array(part, pa.string()) for part in zip(*data.negatives, strict=True)]
     return pa.record_batch(columns, schema=layout.NEGATIVE_SCHEMA)
+
+
+def _synonyms(data: GraphData, nodes: pa.RecordBatch) -> pa.RecordBatch | None:
+    """Held-out synonyms must be no alias of their node, the others must be one."""
+    if not data.synonyms:
+        return None
+    ids, aliases = (nodes.column(name).to_pylist() for name in ("id", "aliases"))
+    known = dict(zip(ids, map(set, aliases), strict=True))
+    for node_id, synonym, held_out in data.synonyms:
+        if node_id not in known:
+            raise ValueError(f"a synonym is of the unknown node {node_id!r}")
+        if (synonym in known[node_id]) is held_out:
+            told = "held out and an alias" if held_out else "neither held out nor an alias"
+            raise ValueError(f"synonym {synonym!r} of {node_id!r} is {told}")
+    parts = zip(*data.synonyms, strict=True)
+    columns = [pa.array(p, f.type) for p, f in zip(parts, layout.SYNONYM_SCHEMA, strict=True)]
+    return pa.record_batch(columns, schema=layout.SYNONYM_SCHEMA)
 
 
 def _types(column: pa.Array) -> tuple[tuple[str, ...], _Int32]:

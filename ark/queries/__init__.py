@@ -9,10 +9,13 @@ from ark.queries.cache import (
 from ark.queries.check import Mismatch, check
 from ark.queries.forms import questions_hash
 from ark.queries.load import load_queries
+from ark.queries.mention import wording_of
+from ark.queries.names import WORDINGS
 from ark.queries.splits import SPLITS, select
 
 __all__ = [
     "SPLITS",
+    "WORDINGS",
     "Mismatch",
     "check",
     "compose_questions",
@@ -22,4 +25,5 @@ __all__ = [
     "questions_hash",
     "select",
     "wording_for",
+    "wording_of",
 ]

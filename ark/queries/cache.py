@@ -14,12 +14,15 @@ from ark.protocols import Graph
 from ark.queries.compose import COMPOSER_VERSION, SEED, Composed, compose
 from ark.queries.forms import canonical, to_json
 from ark.queries.load import load_queries
+from ark.queries.mention import wording_of
 from ark.queries.wording import Wording
 from ark.records import Json, Query
 
 QUESTIONS = "questions.jsonl"
 META = "questions.json"
+NONE = "no mention"
 _PACKS = {
+    "cwe": "ark.queries.wording_cwe:CWE",
     "hpo": "ark.queries.wording_hpo:HPO",
     "toy": "ark.queries.wording_toy:TOY",
 }
@@ -130,10 +133,24 @@ def _meta(graph: Graph, wording: Wording, seed: int, composed: Composed) -> dict
         "content_hash": graph.content_hash,
         "version": version(wording),
         "seed": seed,
+        "asked": composed.asked,
         "count": len(queries),
         "splits": dict(splits),
         "cells": dict(cells),
         "patterns": dict(composed.patterns),
         "rejected": dict(composed.rejected),
         "clusters": len({q.cluster for q in queries}),
+        "mentions": _by_wording(composed.mentions),
+        "wordings": _by_wording(
+            Counter((q.split.removesuffix("-0.1"), wording_of(q) or NONE) for q in queries)
+        ),
     }
+
+
+def _by_wording(counts: Counter[tuple[str, str]]) -> dict[str, Json]:
+    """``{"test": {"name": 3, ...}, ..., "all": {...}}``."""
+    found: dict[str, Counter[str]] = {}
+    for (split, wording), count in counts.items():
+        for part in (split, "all"):
+            found.setdefault(part, Counter())[wording] += count
+    return {split: dict(counter) for split, counter in found.items()}

@@ -2,7 +2,7 @@
 
 Nothing here knows a method: a question is dropped only for what it is. Its gold must have one to
 twenty answers; no clause alone may already have the same gold; and its wording must be new and
-must not repeat the text that it describes. All draws come from one ``random.Random(seed)`` over
+must neither name nor repeat what it describes. All draws come from one ``random.Random(seed)`` over
 sorted sequences, so a seed gives the same questions everywhere.
 """
 
@@ -18,8 +18,9 @@ import numpy as np
 from ark.errors import ArkError
 from ark.program import Executor, Program
 from ark.protocols import Graph, Ints
-from ark.queries.describe import Describer, shares_run
+from ark.queries.describe import Describer, holds, shares_run
 from ark.queries.draw import SPLIT_SHARES, Drawer, assign_splits
+from ark.queries.mention import Namer
 from ark.queries.names import NameBook
 from ark.queries.phrase import Phraser
 from ark.queries.plan import Leaf, Planner
@@ -27,19 +28,24 @@ from ark.queries.splits import TENTH
 from ark.queries.wording import Pattern, Wording
 from ark.records import Query
 
-COMPOSER_VERSION = "1"  # raise it whenever the same seed gives other questions
+COMPOSER_VERSION = "2"  # raise it whenever the same seed gives other questions
 SEED = 0
 MAX_ANSWERS = 20
-TRIES = 400  # draws for one question before its pattern gives way to the next
+TRIES = 400  # draws for one question before its pattern gives way to others
 
 
 @dataclass(frozen=True)
 class Composed:
-    """Questions in stored order, and how many draws were dropped, by reason."""
+    """Questions in stored order, and how many draws were dropped, by reason.
+
+    ``asked``: how many were wanted. ``mentions``: how many by (split, wording).
+    """
 
     queries: tuple[Query, ...]
+    asked: int
     rejected: Counter[str] = field(default_factory=Counter)
     patterns: Counter[str] = field(default_factory=Counter)
+    mentions: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
 def compose(graph: Graph, wording: Wording, seed: int = SEED, n: int | None = None) -> Composed:
@@ -68,19 +74,21 @@ class _Composer:
         self._rng = random.Random(seed)
         self._executor = Executor(graph)
         self._planner = Planner(graph)
-        names = NameBook(graph, wording.common)
+        names = NameBook(graph, wording.common, wording.titles, wording.small)
+        self._namer = Namer(names, self._rng)
         pool = assign_splits(graph, wording, self._rng)
         self._drawer = Drawer(
             graph,
             wording=wording,
             names=names,
-            describer=Describer(graph, self._executor.words),
+            describer=Describer(graph, self._executor.words, wording.taste),
             pool=pool,
             rng=self._rng,
         )
-        self._phraser = Phraser(graph, wording, names, self._rng)
+        self._phraser = Phraser(graph, wording, self._namer, self._rng)
         self._programs: set[str] = set()
         self._texts: set[str] = set()
+        self._luck: Counter[tuple[str, str]] = Counter()  # by pattern and split
         self._rejected: Counter[str] = Counter()
         self._patterns: Counter[str] = Counter()
 
@@ -96,7 +104,8 @@ class _Composer:
             replace(q, id=f"{self._wording.graph}-{k:0{width}d}")
             for k, q in enumerate(found, start=1)
         ]
-        return Composed(tuple(self._mark_tenth(named)), self._rejected, self._patterns)
+        queries = tuple(self._mark_tenth(named))
+        return Composed(queries, n, self._rejected, self._patterns, self._namer.used)
 
     def _slots(self, n: int) -> list[tuple[str, Pattern]]:
         """A split and a pattern for every question, shuffled."""
@@ -114,16 +123,26 @@ class _Composer:
         return slots
 
     def _question(self, pattern: Pattern, split: str) -> Query | None:
-        """A question of the pattern, else of another with the same answer type."""
-        patterns = self._wording.patterns_of(pattern.answer)
-        at = patterns.index(pattern)
-        for option in (*patterns[at:], *patterns[:at]):
-            for _ in range(TRIES):
-                query = self._try(option, split)
-                if query is not None:
-                    self._patterns[option.name] += 1
-                    return query
-            self._rejected["pattern given up"] += 1
+        """A question of the pattern, else of another with the same answer type, drawn."""
+        if (query := self._of_pattern(pattern, split)) is not None:
+            return query
+        others = [p for p in self._wording.patterns_of(pattern.answer) if p is not pattern]
+        self._rng.shuffle(others)
+        found = (self._of_pattern(other, split) for other in others)
+        return next((query for query in found if query is not None), None)
+
+    def _of_pattern(self, pattern: Pattern, split: str) -> Query | None:
+        key = (pattern.name, split)
+        if self._luck[key] < 0:  # given up more often than not
+            return None
+        for _ in range(TRIES):
+            query = self._try(pattern, split)
+            if query is not None:
+                self._patterns[pattern.name] += 1
+                self._luck[key] += 1
+                return query
+        self._luck[key] -= 1
+        self._rejected["pattern given up"] += 1
         return None
 
     def _try(self, pattern: Pattern, split: str) -> Query | None:
@@ -135,7 +154,7 @@ class _Composer:
         gold = self._run(program)
         flaw = self._flaw_of_gold(pattern, leaves, program, gold)
         if flaw is None:
-            text, mentions = self._phraser.question(pattern, leaves)
+            text, mentions = self._phraser.question(pattern, leaves, split)
             flaw = self._flaw_of_text(text, leaves)
         if flaw is not None:
             self._rejected[flaw] += 1
@@ -143,6 +162,8 @@ class _Composer:
         self._programs.add(str(program))
         self._texts.add(text)
         self._drawer.note(leaves)
+        named = (leaf.node for leaf in leaves if not leaf.words)
+        self._namer.note(split, zip(named, (m.wording for m in mentions), strict=True))
         anchors = [leaf.node for leaf in leaves if not leaf.own]
         return Query(
             id="",
@@ -175,7 +196,10 @@ class _Composer:
     def _flaw_of_text(self, text: str, leaves: Sequence[Leaf]) -> str | None:
         if text in self._texts:
             return "same text"
-        told = (self._graph.text(leaf.node) for leaf in leaves if leaf.words)
+        described = [leaf.node for leaf in leaves if leaf.words]
+        if any(holds(text, self._graph.name(i)) for i in described):
+            return "names what it describes"
+        told = map(self._graph.text, described)
         return "repeats the text" if any(shares_run(text, t) for t in told) else None
 
     def _pinned(self, pattern: Pattern, leaves: Sequence[Leaf], gold: Ints) -> bool:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from ark.program.words import WordIndex, split_words
 from ark.protocols import Graph
+from ark.queries.names import stored_names
+from ark.queries.wording import USUAL, Taste
 
-RAREST = 3  # in a graph with many texts, a word must occur in so many of them at least ...
-COMMONEST = 0.01  # ... and in this share of them at most
+RAREST = 3  # in a graph with many texts, a word must occur in so many of them at least
 MANY = 1000  # texts
 POOL = 6  # descriptions are drawn from so many of a text's rarest fitting words
 STEM = 5  # words with so many first letters in common count as forms of one word
@@ -31,9 +32,9 @@ _CLOSERS = frozenset(
 )
 
 
-def vague_words() -> frozenset[str]:
-    """Nouns that say nothing about what a text is about ("addition", "majority")."""
-    file = Path(__file__).with_name("vague_words.json")
+def vague_words(name: str = "vague_words") -> frozenset[str]:
+    """Words that say nothing about what a text is about ("addition", "majority")."""
+    file = Path(__file__).with_name(f"{name}.json")
     return frozenset(json.loads(file.read_text(encoding="utf-8")))
 
 
@@ -41,25 +42,28 @@ class Describer:
     """Describing words of nodes, from the texts of one graph.
 
     There is no part-of-speech tagger here: a word counts as a noun if in the graph's own texts
-    it mostly ends a noun phrase (70 %), often enough begins one (15 %) and is written small.
+    it mostly ends a noun phrase, often enough begins one and is mostly written small.
     """
 
-    def __init__(self, graph: Graph, words: WordIndex) -> None:
+    def __init__(self, graph: Graph, words: WordIndex, taste: Taste = USUAL) -> None:
         self._graph = graph
         self._words = words
-        self._vague = vague_words()
+        self._taste = taste
+        self._vague = vague_words() | (vague_words(taste.vague) if taste.vague else frozenset())
+        self._held_out = stored_names(graph, "held_out")
 
     def candidates(self, i: int) -> tuple[str, ...]:
         """Up to ``POOL`` words fit to describe node ``i``, rarest first, ties by spelling.
 
         Nouns of its text with at least four letters that are neither vague nor very common or
-        rare in the graph's texts, no form of a word of the node's name or aliases, and no two
-        forms of one word.
+        rare in the graph's texts, no form of a word of the node's name, aliases or held-out
+        synonyms, and no two forms of one word.
         """
         node = self._graph.node(i)
         if not node.text:
             return ()
-        told = {w[:STEM] for name in (node.name, *node.aliases) for w in split_words(name)}
+        names = (node.name, *node.aliases, *self._held_out.get(node.id, ()))
+        told = {w[:STEM] for name in names for w in split_words(name)}
         found: list[str] = []
         fitting = {w for w in split_words(node.text) if self._fits(w) and w in self._nouns}
         for word in sorted(fitting, key=lambda w: (self._words.frequency(w), w)):
@@ -81,7 +85,7 @@ class Describer:
 
     @cached_property
     def _bounds(self) -> tuple[int, float]:
-        return (RAREST, COMMONEST * self._texts) if self._texts >= MANY else (1, RAREST)
+        return (RAREST, self._taste.commonest * self._texts) if self._texts >= MANY else (1, RAREST)
 
     @cached_property
     def _texts(self) -> int:
@@ -104,12 +108,18 @@ class Describer:
                 opened[word] += before.lower() in _OPENERS
                 closed[word] += after in _CLOSERS or not after.isalpha()
         # With few texts a noun may by chance never follow an opening word.
-        least = 15 if self._texts >= MANY else 0
+        least = self._taste.opens if self._texts >= MANY else 0
+        most = self._taste.closes
         return frozenset(
             w
             for w, n in seen.items()
-            if 100 * closed[w] >= 70 * n and 100 * opened[w] >= least * n and 2 * small[w] >= n
+            if 100 * closed[w] >= most * n and 100 * opened[w] >= least * n and 2 * small[w] >= n
         )
+
+
+def holds(question: str, name: str) -> bool:
+    """Whether the words of the name stand in a row in the question."""
+    return f" {' '.join(split_words(name))} " in f" {' '.join(split_words(question))} "
 
 
 def shares_run(question: str, text: str, length: int = 4) -> bool:

@@ -65,8 +65,13 @@ class Drawer:
         self._pool = pool
         self._rng = rng
         self._used: Counter[int] = Counter()
+        self._most = {
+            i: wording.reuse.get(node_type, wording.usual_reuse)
+            for node_type in anchor_types(wording)
+            for i in graph.of_type(node_type).tolist()
+        }
         self._numbers = {name: k for k, name in enumerate(graph.relations)}
-        self._named: dict[int, bool] = {}
+        self._named: dict[tuple[int, str], bool] = {}
         self._described: dict[int, tuple[str, ...]] = {}
         self._reached: dict[tuple[int, Step], list[int]] = {}
         self._answers = {t: graph.of_type(t).tolist() for t in sorted(wording.shares)}
@@ -102,10 +107,10 @@ class Drawer:
                 self._clause(c, middle, split, leaves) for c in clause.leaf
             )
         taken = {leaf.node for leaf in leaves} | {start}
-        free = [i for i in ends if i not in taken and self._free(i, split)]
+        free = self._free(ends, split, taken)
         if isinstance(clause.leaf, Named):
             free = [i for i in free if self._may_name(i, clause.leaf)]
-            leaves += [Leaf(self._one(free))] if free else []
+            leaves += [Leaf(self._one(self._with_synonyms(free)))] if free else []
             return bool(free)
         return bool(free) and self._describe(self._one(free), split, leaves, own=False)
 
@@ -122,16 +127,25 @@ class Drawer:
             self._reached[key] = [j for j in found if self._graph.type(j) == step.type]
         return self._reached[key]
 
-    def _free(self, i: int, split: str) -> bool:
-        if self._pool.get(i) != split:
-            return False
-        most = self._wording.reuse.get(self._graph.type(i), self._wording.usual_reuse)
-        return self._used[i] < most
+    def _free(self, nodes: list[int], split: str, taken: set[int]) -> list[int]:
+        """Those that this question may still take as an anchor."""
+        pool, used, most = self._pool, self._used, self._most
+        return [
+            i for i in nodes if pool.get(i) == split and i not in taken and used.get(i, 0) < most[i]
+        ]
 
     def _may_name(self, i: int, leaf: Named) -> bool:
-        if i not in self._named:
-            self._named[i] = self._names.may_be_named(i)
-        return self._named[i] and leaf.fits(self._graph.name(i))
+        key = (i, leaf.like)
+        if key not in self._named:
+            self._named[key] = self._names.may_be_named(i) and leaf.fits(self._graph.name(i))
+        return self._named[key]
+
+    def _with_synonyms(self, nodes: list[int]) -> list[int]:
+        """All of them, or now and then those with a synonym."""
+        often = self._wording.synonyms
+        if not often or not nodes or self._rng.randrange(often):
+            return nodes
+        return [i for i in nodes if len(self._names.ways(i)) > 1] or nodes
 
     def _describe(self, i: int, split: str, leaves: list[Leaf], *, own: bool) -> bool:
         """Two of the node's describing words, three in every fourth description."""

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 from ark.protocols import Graph
-from ark.queries.names import NameBook
+from ark.queries.mention import Namer
 from ark.queries.plan import Leaf
 from ark.queries.wording import Pattern, Wording
 from ark.records import Mention
@@ -15,20 +15,23 @@ from ark.records import Mention
 class Phraser:
     """Words for questions, drawn from the pack's variants."""
 
-    def __init__(self, graph: Graph, wording: Wording, names: NameBook, rng: random.Random) -> None:
+    def __init__(self, graph: Graph, wording: Wording, namer: Namer, rng: random.Random) -> None:
         self._graph = graph
         self._wording = wording
-        self._names = names
+        self._namer = namer
         self._rng = rng
 
-    def question(self, pattern: Pattern, leaves: Sequence[Leaf]) -> tuple[str, tuple[Mention, ...]]:
+    def question(
+        self, pattern: Pattern, leaves: Sequence[Leaf], split: str
+    ) -> tuple[str, tuple[Mention, ...]]:
         """A question's text and the nodes that it names, in the order of the pattern's slots."""
-        slots = [self._slot(leaf) for leaf in leaves]
+        named = [leaf.node for leaf in leaves if not leaf.words]
         mentions = tuple(
-            Mention(self._graph.id(leaf.node), slot)
-            for leaf, slot in zip(leaves, slots, strict=True)
-            if not leaf.words
+            Mention(self._graph.id(node), name, wording)
+            for node, (name, wording) in zip(named, self._namer.choose(named, split), strict=True)
         )
+        names = iter(mentions)
+        slots = [_words(leaf) if leaf.words else next(names).text for leaf in leaves]
         nouns = self._one(self._wording.nouns[pattern.answer])
         # A whole sentence and a composed one are equally likely for a pattern with two sentences.
         if self._rng.randrange(len(pattern.sentences) + 2) < len(pattern.sentences):
@@ -58,11 +61,10 @@ class Phraser:
         joins = self._wording.pairs if len(phrases) == 2 else self._wording.triples
         return self._one(joins).format(*phrases)
 
-    def _slot(self, leaf: Leaf) -> str:
-        if not leaf.words:
-            return self._names.in_sentence(leaf.node)
-        *first, last = leaf.words
-        return f"{', '.join(first)} and {last}"
-
     def _one(self, choices: Sequence[str]) -> str:
         return choices[self._rng.randrange(len(choices))]
+
+
+def _words(leaf: Leaf) -> str:
+    *first, last = leaf.words
+    return f"{', '.join(first)} and {last}"

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from ark.program import Call, Constant, End, Expression, Program
 from ark.protocols import Graph
 from ark.queries.wording import Clause, Pattern, Step
@@ -74,11 +72,9 @@ class Planner:
     def _starts(self) -> dict[tuple[str, bool], set[str]]:
         """The types of nodes at which a relation's edges start (True) and end (False)."""
         found: dict[tuple[str, bool], set[str]] = {}
-        for i in range(self._graph.n_nodes):
-            for out, edges in ((True, self._graph.out_edges), (False, self._graph.in_edges)):
-                for number in np.unique(edges(i)[1]).tolist():
-                    key = (self._graph.relations[number], out)
-                    found.setdefault(key, set()).add(self._graph.type(i))
+        for source, relation, target in self._graph.signatures:
+            found.setdefault((relation, True), set()).add(source)
+            found.setdefault((relation, False), set()).add(target)
         return found
 
     def _set(self, clause: Clause, slots: Iterator[Leaf]) -> Expression:

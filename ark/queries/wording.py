@@ -98,12 +98,33 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
+class Taste:
+    """Which words of a text describe it (see ``ark.queries.describe``).
+
+    A word may stand in the share ``commonest`` of all texts. Of its places, ``closes`` per cent
+    must end a noun phrase and ``opens`` per cent begin one. ``vague`` names a file with further
+    vague words.
+    """
+
+    commonest: float = 0.01
+    closes: int = 70
+    opens: int = 15
+    vague: str = ""
+
+
+USUAL = Taste()
+
+
+@dataclass(frozen=True, slots=True)
 class Wording:
     """A pack. ``shares`` gives each answer type its part of all questions.
 
     ``reuse`` says in how many questions a node of a type may be an anchor, where that is not
     ``usual_reuse``: types with few nodes need more. ``count`` questions are asked for.
-    ``common`` are the types whose names are common nouns. Change ``version`` with any change here.
+    ``synonyms``: one draw in so many of a node to be named takes one with a synonym if it can, so
+    that their questions are no handful; 0 for as they come. ``common``, ``titles`` and ``small``
+    are types by how a sentence writes their names (see ``ark.queries.names``). Change ``version``
+    with any change here.
     """
 
     graph: str
@@ -118,6 +139,10 @@ class Wording:
     usual_reuse: int = 3
     count: int = 1500
     common: frozenset[str] = frozenset()
+    titles: frozenset[str] = frozenset()
+    small: frozenset[str] = frozenset()
+    synonyms: int = 0
+    taste: Taste = USUAL
 
     def patterns_of(self, answer: str) -> tuple[Pattern, ...]:
         """The patterns of an answer type, in order."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ark.records import Json
+from ark.records import MAX_RANKED, Json
+from ark.report.published import METHOD, STARK, published
 
 COLUMNS = ("hit@1", "hit@5", "recall@20", "mrr")
 TITLES = {"hit@1": "Hit@1", "hit@5": "Hit@5", "recall@20": "Recall@20", "mrr": "MRR"}
@@ -72,8 +73,9 @@ def strata_table(results: Sequence[Mapping[str, Json]], kinds: Sequence[str] | N
             for value, measures in groups.items():
                 n = next(iter(measures.values()))["n"]
                 cells = [percent(measures.get(c)) for c in COLUMNS]
-                rows.append([row_name(result), f"{kind}={value}", str(n), *cells])
-    header = ["method", "questions", "n", *(TITLES[c] for c in COLUMNS)]
+                graph = result["cell"]["graph"]
+                rows.append([graph, row_name(result), f"{kind}={value}", str(n), *cells])
+    header = ["graph", "method", "questions", "n", *(TITLES[c] for c in COLUMNS)]
     return markdown(header, rows) if rows else ""
 
 
@@ -84,6 +86,11 @@ def failure_table(errors: Sequence[tuple[str, str]]) -> str:
 
 def footer(results: Sequence[Mapping[str, Json]]) -> str:
     """What a reader must know beside the numbers."""
+    several = len({r["cell"]["graph"] for r in results}) > 1
+
+    def where(result: Mapping[str, Json]) -> str:
+        return f"{result['cell']['graph']}, {row_name(result)}" if several else row_name(result)
+
     lines = ["Percent, mean [95 % interval]; failed and missing questions count as 0."]
     if any(r["cell"]["candidates"] == "answer_type" for r in results):
         lines.append("Answer type given.")
@@ -91,13 +98,36 @@ def footer(results: Sequence[Mapping[str, Json]]) -> str:
         answered = result["measures"].get("hit@1", {}).get("answered_only")
         if answered:
             n = answered["n"]
-            lines.append(f"{row_name(result)}: Hit@1 {percent(answered)} over {n} answered.")
+            lines.append(f"{where(result)}: Hit@1 {percent(answered)} over {n} answered.")
         differ = result["counts"].get("agents_differ")
         if differ is not None:
             n = result["counts"]["ok"] + result["counts"]["limit"]
-            lines.append(f"{row_name(result)}: agents' lists differ on {differ} of {n} questions.")
+            lines.append(f"{where(result)}: agents' lists differ on {differ} of {n} questions.")
+    lines += dict.fromkeys(line for line in map(_published, results) if line)
     thanks = dict.fromkeys(str(r["cell"]["credit"]) for r in results if r["cell"]["credit"])
     return "\n".join([*lines, *(f"Data: {c}" for c in thanks)])
+
+
+def _published(result: Mapping[str, Json]) -> str | None:
+    """What the benchmark's paper reports for this row, and how its index differs from this one."""
+    cell = result["cell"]
+    if cell["graph"] not in STARK or cell["method"] != METHOD:
+        return None
+    row = published(cell["graph"], cell["split"])
+    if row is None:
+        return None
+    values = [f"{TITLES[m]} {v:.2f}" for m, v in row.values.items()]
+    values += [f"{TITLES[m]} left out as impossible" for m in row.impossible]
+    search = cell["identity"].get("search", {})
+    unlike = ""
+    if search.get("tokenizer") != "bm25s" or search.get("documents") != "text":
+        unlike += "; its index is search=stark, not this one"
+    if cell["reading"]["cut"] < MAX_RANKED:
+        unlike += f"; its MRR is of {MAX_RANKED} ranks, cut={MAX_RANKED}"
+    return (
+        f"Published {row.method} on {row.graph} {row.split}: {', '.join(values)}; n {row.n} "
+        f"({row.source}){unlike}."
+    )
 
 
 def _reading(result: Mapping[str, Json]) -> str:

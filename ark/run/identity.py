@@ -21,9 +21,14 @@ def canonical_json(value: Json) -> str:
     )
 
 
+def canonical_bytes(value: Json) -> bytes:
+    """Canonical JSON as UTF-8. A lone surrogate, which models do send, becomes a question mark."""
+    return canonical_json(value).encode("utf-8", "replace")
+
+
 def digest(value: Json) -> str:
     """16 hex digits of sha256 over canonical JSON."""
-    return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:16]
+    return hashlib.sha256(canonical_bytes(value)).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,11 @@ class Identity:
         return digest({"run": self.run_id, "reading": self.reading})
 
 
+def asks_backbone(method: Method) -> bool:
+    """Whether a method talks to a backbone at all; if not, none stands in its id or its rows."""
+    return bool(method.probe)
+
+
 def run_identity(
     spec: CellSpec,
     graph: Graph,
@@ -60,7 +70,7 @@ def run_identity(
         "questions": {"split": spec.split, "limit": spec.limit, "sha256": questions},
         "search": dict(search.identity),
         "method": {"target": spec.method.target, **method.identity},
-        "backbone": dict(backbone.identity),
+        "backbone": dict(backbone.identity) if asks_backbone(method) else None,
         "seed": spec.seed,
         "fingerprint": fingerprint,
     }

@@ -16,7 +16,7 @@ from typing import IO
 
 from ark.errors import UserError
 from ark.records import AgentLine, Json, Outcome, Trajectory, Usage
-from ark.run.identity import canonical_json
+from ark.run.identity import canonical_bytes
 
 JOURNAL, TRAJECTORIES = "journal.jsonl", "trajectories.jsonl"
 
@@ -133,7 +133,7 @@ def _plain(record: AgentLine | Outcome) -> dict[str, Json]:
 
 
 def _append(file: IO[bytes], record: Mapping[str, Json]) -> None:
-    file.write(canonical_json(record).encode() + b"\n")
+    file.write(canonical_bytes(record) + b"\n")
     file.flush()
 
 

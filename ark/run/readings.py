@@ -9,12 +9,12 @@ from typing import Literal
 
 from ark.agent.fusion import fuse
 from ark.errors import UserError
-from ark.scoring import judge, score_row, zero_row
 from ark.protocols import Graph
 from ark.records import AgentLine, Query, Usage
 from ark.run.identity import digest
 from ark.run.journal import Entries, summed
 from ark.run.spec import Reading
+from ark.scoring import judge, score_row, zero_row
 
 Standing = Literal["ok", "limit", "failed", "missing"]
 

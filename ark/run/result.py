@@ -13,16 +13,18 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ark.scoring import DEFAULT_MEASURES, Estimate, summarise
+from ark.queries import wording_of
 from ark.records import Json, Query, Usage
 from ark.run.identity import Identity
 from ark.run.journal import Entries, summed
 from ark.run.readings import Scored
+from ark.scoring import DEFAULT_MEASURES, Estimate, summarise
 
 STRATA: Mapping[str, Callable[[Query], str | None]] = {
     "hops": lambda q: None if q.hops is None else str(q.hops),
     "textual": lambda q: None if q.textual is None else ("yes" if q.textual else "no"),
     "answer_type": lambda q: q.answer_type,
+    "wording": wording_of,
 }
 MOST_STRATA = 20  # of one kind; more would be a list of singletons
 
@@ -131,7 +133,7 @@ def write_atomic(path: Path, text: str) -> None:
     """Write beside, fsync, rename: a reader finds the old file or the new one, never half."""
     path.parent.mkdir(parents=True, exist_ok=True)
     staging = path.with_name(f".{path.name}.{os.getpid()}.new")
-    with staging.open("w", encoding="utf-8", newline="\n") as file:
+    with staging.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

@@ -10,10 +10,17 @@ from pathlib import Path
 from ark.errors import UserError, unknown
 from ark.graph import KnowledgeGraph, data_root, open_or_build, source_for
 from ark.protocols import Backbone, Method
-from ark.queries import load_queries, questions_for, questions_hash, select
+from ark.queries import load_queries, questions_for, questions_hash, select, wording_of
+from ark.queries.stark import STARK_GRAPHS, questions_of
 from ark.records import Json, Query
 from ark.run.fingerprint import fingerprint
-from ark.run.identity import Identity, canonical_json, reading_identity, run_identity
+from ark.run.identity import (
+    Identity,
+    asks_backbone,
+    canonical_json,
+    reading_identity,
+    run_identity,
+)
 from ark.run.locate import build, locate, setting_names
 from ark.run.result import write_atomic
 from ark.run.spec import CellSpec, Reading
@@ -41,11 +48,10 @@ class Session:
 
     def labels(self) -> dict[str, Json]:
         """What tables print of a cell."""
-        asks = bool(self.method.probe)
         return {
             "graph": self.spec.graph.source,
             "method": self.method.label,
-            "backbone": self.backbone.label if asks else None,
+            "backbone": self.backbone.label if asks_backbone(self.method) else None,
             "changed": _changed(self.method),
             "split": self.spec.split,
             "candidates": self.spec.candidates,
@@ -79,7 +85,8 @@ def open_session(spec: CellSpec, results_dir: Path, method: Method | None = None
         ),
         reading_identity(reading, spec.graph.candidate_types),
     )
-    name = "-".join((spec.graph.source, spec.method.name, spec.backbone.name, identity.run_id))
+    asked = [spec.backbone.name] if asks_backbone(method) else []
+    name = "-".join((spec.graph.source, spec.method.name, *asked, identity.run_id))
     folder = results_dir.absolute() / "runs" / re.sub(r"[^A-Za-z0-9._-]+", "_", name)
     _describe(folder, identity, queries)
     return Session(spec, graph, search, queries, method, backbone, reading, identity, folder)
@@ -104,11 +111,13 @@ def _backbone(spec: CellSpec) -> Backbone:
 
 
 def all_questions(spec: CellSpec, graph: KnowledgeGraph, root: Path) -> list[Query]:
-    """The questions of every split: a given file, the table's own, or composed ones."""
+    """The questions of every split: a given file, the graph's own, or composed ones."""
     if spec.queries is not None:
         return load_queries(spec.queries, graph)
     if spec.graph.source == "table":
         return load_queries(Path(str(spec.graph.settings["path"])), graph)
+    if spec.graph.source in STARK_GRAPHS:
+        return questions_of(graph, spec.graph.source, spec.graph.settings, spec.split)
     return questions_for(graph, spec.graph.source, root)
 
 
@@ -127,6 +136,7 @@ def _describe(folder: Path, identity: Identity, queries: Sequence[Query]) -> Non
                         "hops": q.hops,
                         "textual": q.textual,
                         "answer_type": q.answer_type,
+                        "wording": wording_of(q),
                     }
                 )
                 for q in queries

@@ -1,4 +1,4 @@
-"""BM25 over name, aliases and text: index by bm25s, memory-mapped; cut and ties by our own rule.
+"""BM25 over texts of nodes: index by bm25s, memory-mapped; cut and ties by our own rule.
 
 bm25s' ``retrieve`` is not used: its two selection backends order ties differently.
 """
@@ -11,8 +11,8 @@ import shutil
 import tempfile
 from array import array
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,29 +23,16 @@ from ark.graph import KnowledgeGraph
 from ark.protocols import Ints
 from ark.records import Hit, Json
 from ark.search.documents import Documents, document
+from ark.search.equal import Equal
 from ark.search.kernel import Scores, accumulate_numpy, compiled, numba_available
+from ark.search.settings import BM25Settings
+from ark.search.tokenizers import tokenizer
 from ark.search.topk import top_k
-from ark.text import tokens
 
 INDEX_VERSION = 1
+LAST = "last.npy"  # for each document the last one that equals it
 COMPILE_ABOVE = 300_000  # documents
 CACHE_BYTES = 64 * 2**20  # score vectors of recent queries
-METHODS = ("lucene", "robertson", "atire", "bm25l", "bm25+")
-
-
-@dataclass(frozen=True)
-class BM25Settings:
-    """Parameters of the score; the defaults are those of the ARK authors' index."""
-
-    k1: float = 1.2
-    b: float = 0.75
-    method: str = "lucene"
-
-    def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise UserError(unknown("search.method", self.method, METHODS))
-        if not self.k1 >= 0 or not 0 <= self.b <= 1:
-            raise UserError(f"search.k1={self.k1} must be >= 0 and search.b={self.b} in 0..1")
 
 
 class BM25:
@@ -58,29 +45,30 @@ class BM25:
         root: Path,
         settings: BM25Settings,
         documents: Documents | None,
+        last: Ints | None,
     ) -> None:
         self._index = index
         self._graph = graph
         self._root = root
         self._settings = settings
         self._documents = documents
+        self._last = last
         self._siblings: dict[Documents, BM25] = {}
-        self._n = int(index.scores["num_docs"])
-        self._everything: Ints = np.arange(self._n, dtype=np.int64)
+        self._tokens = tokenizer(settings.tokenizer, settings.stopwords)
+        self._rows = _rows(graph, settings)
+        self._documents_n = int(index.scores["num_docs"])
         self._cache: OrderedDict[str, Scores] = OrderedDict()
-        self._cache_size = max(1, CACHE_BYTES // max(1, 4 * self._n))
-        large = self._n > COMPILE_ABOVE and numba_available()
+        self._cache_size = max(1, CACHE_BYTES // max(1, 4 * graph.n_nodes))
+        large = self._documents_n > COMPILE_ABOVE and numba_available()
         self._accumulate = compiled() if large else accumulate_numpy
 
     @property
     def identity(self) -> Mapping[str, Json]:
         """What changes scores."""
-        own = {} if self._documents is None else {"documents": dict(self._documents.key)}
         return {
             "relevance": "bm25",
             "index_version": INDEX_VERSION,
-            **asdict(self._settings),
-            **own,
+            **_key(self._settings, self._documents),
         }
 
     @classmethod
@@ -96,16 +84,12 @@ class BM25:
         ``documents`` are texts to index in place of each node's own name, aliases and text.
         """
         settings = settings or BM25Settings()
-        what = {**asdict(settings), "version": INDEX_VERSION}
-        if documents is not None:
-            what["documents"] = dict(documents.key)
-        key = json.dumps(what, sort_keys=True)
+        key = json.dumps({**_key(settings, documents), "version": INDEX_VERSION}, sort_keys=True)
         name = f"bm25-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
         folder = root / "indexes" / graph.content_hash[:12] / name
         if not folder.is_dir():
-            own = (document(graph, i) for i in range(graph.n_nodes))
-            _build(own if documents is None else documents.of(graph), settings, folder)
-        return cls(_load(folder), graph, root, settings, documents)
+            _build(_texts(graph, settings, documents), settings, folder)
+        return cls(_load(folder), graph, root, settings, documents, _load_last(folder, settings))
 
     def sibling(self, documents: Documents) -> BM25:
         """The same graph and settings over other documents; its index lies beside this one."""
@@ -116,20 +100,27 @@ class BM25:
         return self._siblings[documents]
 
     def scores(self, query: str) -> Scores:
-        """Score of every node, shape (n_nodes,), float32; equal words in the query add up."""
+        """Score of every node, shape (n_nodes,), float32; equal words in the query add up.
+
+        A node that is no document of the index (``types``) scores 0.
+        """
         cached = self._cache.get(query)
         if cached is not None:
             self._cache.move_to_end(query)
             return cached
-        out = np.zeros(self._n, dtype=np.float32)
+        out = np.zeros(self._documents_n, dtype=np.float32)
         vocabulary = self._index.vocab_dict
-        known = [vocabulary[t] for t in tokens(query) if t in vocabulary]
+        known = [vocabulary[t] for t in self._tokens(query) if t in vocabulary]
         if known:
             parts = self._index.scores
             ids = np.asarray(known, dtype=np.int64)
             self._accumulate(parts["data"], parts["indices"], parts["indptr"], ids, out)
             # bm25l and bm25+ give absent words a constant, left out here: it is the same for every
             # node, so the order stands, and a node without a matching word keeps score 0.
+        if self._rows is not None:
+            whole = np.zeros(self._graph.n_nodes, dtype=np.float32)
+            whole[self._rows] = out
+            out = whole
         out.setflags(write=False)
         self._cache[query] = out
         if len(self._cache) > self._cache_size:
@@ -140,7 +131,17 @@ class BM25:
         """The ``k`` best matching nodes of the graph."""
         scores = self.scores(query)
         matching = np.flatnonzero(scores > 0)
-        return top_k(matching.astype(np.int64), scores[matching], k)
+        hits = top_k(matching.astype(np.int64), scores[matching], k)
+        return hits if self._last is None or not hits else self._without_equals(hits, self._last)
+
+    def _without_equals(self, hits: list[Hit], last: Ints) -> list[Hit]:
+        """The last of each group of equal documents, with the score that all of them have."""
+        nodes = np.array([hit.node for hit in hits], dtype=np.int64)
+        documents = nodes if self._rows is None else np.searchsorted(self._rows, nodes)
+        kept = last[documents] if self._rows is None else self._rows[last[documents]]
+        kept, first = np.unique(kept, return_index=True)
+        scores = np.array([hits[i].score for i in first], dtype=np.float32)
+        return top_k(kept, scores, len(kept))
 
     def count(self, query: str) -> int:
         """How many nodes hold at least one word of the query."""
@@ -152,15 +153,44 @@ class BM25:
         return top_k(chosen, self.scores(query)[chosen], k)
 
 
+def _key(settings: BM25Settings, documents: Documents | None) -> dict[str, Json]:
+    own = {} if documents is None else {"documents": dict(documents.key)}
+    return {**settings.key, **own}
+
+
+def _rows(graph: KnowledgeGraph, settings: BM25Settings) -> Ints | None:
+    """The node of each document, ascending; None where every node is one."""
+    if settings.types is None:
+        return None
+    for node_type in settings.types:
+        if node_type not in graph.node_types:
+            raise UserError(unknown("search.types", node_type, graph.node_types))
+    return np.sort(np.concatenate([graph.of_type(t) for t in settings.types]))
+
+
+def _texts(
+    graph: KnowledgeGraph, settings: BM25Settings, documents: Documents | None
+) -> Iterator[str]:
+    rows = _rows(graph, settings)
+    if documents is not None:
+        wanted = None if rows is None else set(rows.tolist())
+        every = enumerate(documents.of(graph))
+        return (text for i, text in every if wanted is None or i in wanted)
+    text_of = graph.text if settings.documents == "text" else partial(document, graph)
+    return map(text_of, range(graph.n_nodes) if rows is None else rows.tolist())
+
+
 def _build(documents: Iterable[str], settings: BM25Settings, folder: Path) -> None:
     import bm25s
     from bm25s.tokenization import Tokenized
 
+    tokens = tokenizer(settings.tokenizer, settings.stopwords)
+    equal = Equal() if settings.duplicates == "last" else None
     vocabulary: dict[str, int] = {}
     # Numbers in arrays, document by document: millions of texts or lists would not fit.
     numbered = [
         array("i", [vocabulary.setdefault(t, len(vocabulary)) for t in tokens(text)])
-        for text in documents
+        for text in (documents if equal is None else equal.watch(documents))
     ]
     if not vocabulary:
         raise UserError("no node of this graph has any text to search: check the name column")
@@ -170,6 +200,8 @@ def _build(documents: Iterable[str], settings: BM25Settings, folder: Path) -> No
     staging = Path(tempfile.mkdtemp(prefix=".building-", dir=folder.parent))
     try:
         index.save(staging, show_progress=False)
+        if equal is not None:
+            np.save(staging / LAST, equal.last(), allow_pickle=False)
         staging.rename(folder)
     except OSError:
         if not folder.is_dir():  # else another process finished the same index first
@@ -184,7 +216,21 @@ def _load(folder: Path) -> Any:
     try:
         return bm25s.BM25.load(folder, mmap=True, show_progress=False, verbosity=0)
     except (OSError, ValueError, KeyError) as error:
-        raise UserError(
-            f"the search index in {folder} cannot be read ({error}); delete that folder, "
-            "it is built again"
-        ) from error
+        raise _damaged(folder, error) from error
+
+
+def _load_last(folder: Path, settings: BM25Settings) -> Ints | None:
+    if settings.duplicates != "last":
+        return None
+    try:
+        last: Ints = np.load(folder / LAST, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise _damaged(folder, error) from error
+    return last
+
+
+def _damaged(folder: Path, error: Exception) -> UserError:
+    return UserError(
+        f"the search index in {folder} cannot be read ({error}); delete that folder, it is built "
+        "again"
+    )

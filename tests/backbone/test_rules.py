@@ -209,11 +209,12 @@ def test_tables_will_say_that_there_is_no_llm() -> None:
 
 
 def test_the_rules_hold_no_phrase_of_the_question_templates() -> None:
-    from ark.queries.wording_hpo import ALL_TEMPLATES
+    from ark.queries import wording_cwe, wording_hpo, wording_toy
 
+    templates = [t for m in (wording_cwe, wording_hpo, wording_toy) for t in m.ALL_TEMPLATES]
     runs = {
         tuple(words[i : i + 4])
-        for template in ALL_TEMPLATES
+        for template in templates
         for words in [tokens(re.sub(r"[{}]", " ", template))]
         for i in range(len(words) - 3)
     }

@@ -61,10 +61,19 @@ def test_show_names_mistakes_in_a_line(done: Done, tmp_path: Path) -> None:
     )
 
 
+def test_tool_use_shares_add_up(done: Done, tmp_path: Path) -> None:
+    text = script("tool_use.py", str(done.path.parents[2]))
+    row = text.splitlines()[-1]
+    shares = [float(cell.strip(" %")) for cell in row.split("|")[4:-1]]
+    assert abs(sum(shares) - 100) < 0.5
+    assert "search_in_graph" in text
+    assert "is no run folder" in script("tool_use.py", str(tmp_path), code=1)
+
+
 def test_tables_read_a_folder(done: Done, tmp_path: Path) -> None:
     results = str(done.path.parents[4])
+    assert script("tables.py", results).count("| toy ") == 1
     text = script("tables.py", results, "--by", "hops")
-    assert text.count("| toy ") == 1
     assert "hops=1" in text
     assert "textual" not in text
     csv = script("tables.py", results, "--format", "csv")

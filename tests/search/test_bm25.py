@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from ark.errors import UserError
 from ark.graph import KnowledgeGraph
 from ark.search import BM25, BM25Settings
-from ark.search.bm25 import METHODS, document
+from ark.search.documents import document
 from ark.search.kernel import accumulate_numpy
+from ark.search.settings import METHODS
 from ark.search.topk import top_k
 from ark.text import TOKEN_PATTERN, tokens
 

@@ -10,7 +10,11 @@ from ark.errors import UserError, unknown
 from ark.graph.data import GraphSource
 
 _SOURCES = {
+    "amazon": "ark.graph.sources.stark:AmazonSource",
+    "cwe": "ark.graph.sources.cwe:CweSource",
     "hpo": "ark.graph.sources.hpo:HpoSource",
+    "mag": "ark.graph.sources.stark:MagSource",
+    "prime": "ark.graph.sources.stark:PrimeSource",
     "table": "ark.graph.sources.table:TableSource",
     "toy": "ark.graph.toy:ToySource",
 }

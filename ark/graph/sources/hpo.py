@@ -11,7 +11,8 @@ comment, its aliases are its synonyms. Diseases and genes have names but no text
 Edges. ``is a`` between terms; one edge for every annotation row that is not negated, parallel
 rows kept, by aspect of the row; ``associated with disease`` for every distinct pair of gene and
 disease; ``same name as`` from a disease to the first disease (by id) with the same name but for
-case. Negated rows become negatives. ``phenotype_to_genes.txt`` is not read: of the release above
+case. Negated rows become negatives. Half of the phenotypes' exact and layperson synonyms are held
+out (``ark.graph.synonyms``). ``phenotype_to_genes.txt`` is not read: of the release above
 its pairs are a part of those in ``genes_to_phenotype.txt``.
 """
 
@@ -20,7 +21,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -29,12 +30,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from ark.errors import UserError
 from ark.graph.data import GraphData, Provenance, file_hashes, source_key
 from ark.graph.sources import hpo_terms
+from ark.graph.synonyms import Synonym, Synonyms, count_names, draw
 from ark.records import Attr
 
 if TYPE_CHECKING:
     from ark.graph.sources.hpo_terms import Terms
 
-_CONVERTER = 1
+_CONVERTER = 2
 _OBO, _ANNOTATIONS, _GENES = "hp.obo", "phenotype.hpoa", "genes_to_phenotype.txt"
 _IS_A, _GENE_DISEASE, _SAME_NAME = "is a", "associated with disease", "same name as"
 _ASPECTS = {
@@ -171,7 +173,8 @@ class _Collector:
         edges += sorted(self._gene_disease)
         edges += self._same_names()
         attrs += [{}] * (len(edges) - len(attrs))
-        nodes = sorted(self._nodes())
+        synonyms = self._synonyms()
+        nodes = sorted(self._nodes({(node, name) for node, name, out in synonyms if out}))
         ids, types, names, texts, aliases, node_attrs = zip(*nodes, strict=True)
         row = {node_id: i for i, node_id in enumerate(ids)}
         number = {relation: i for i, relation in enumerate(_RELATIONS)}
@@ -189,11 +192,25 @@ class _Collector:
             edge_attrs=attrs,
             same_as=_SAME_NAME,
             negatives=sorted(self._negatives),
+            synonyms=synonyms,
         )
 
-    def _nodes(self) -> Iterator[tuple[str, str, str, str, tuple[str, ...], tuple[_Pair, ...]]]:
+    def _synonyms(self) -> list[Synonym]:
+        """Distinct synonyms of phenotypes, and which of them are held out."""
+        every = [(name, *aliases) for _, _, name, _, aliases, _ in self._nodes(frozenset())]
+        given = (
+            Synonyms(t.id, t.name, t.aliases, t.synonyms, t.text)
+            for t in self._terms.terms
+            if t.synonyms
+        )
+        return draw(given, count_names(every))
+
+    def _nodes(
+        self, held_out: Set[_Pair]
+    ) -> Iterator[tuple[str, str, str, str, tuple[str, ...], tuple[_Pair, ...]]]:
         for term in self._terms.terms:
-            yield term.id, term.type, term.name, term.text, term.aliases, ()
+            aliases = tuple(a for a in term.aliases if (term.id, a) not in held_out)
+            yield term.id, term.type, term.name, term.text, aliases, ()
         for disease, names in self._disease_names.items():
             first = min(names)
             others = hpo_terms.other_names(first, names)

@@ -23,18 +23,21 @@ _BRANCHES = (
     ("HP:0000001", "ontology root"),
 )
 _NOT_A_NAME = "HP:0034334"  # synonym type "allelic_requirement": a code such as biallelic_autosomal
+_SCOPES = ("EXACT", "RELATED")  # "broad" and "narrow" synonyms name something else
+_VARIANTS = ("abbreviation", "uk_spelling", "plural_form", "obsolete_synonym")
 _HEADER_LINES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term that is not obsolete."""
+    """A term that is not obsolete. ``synonyms`` are those aliases that some may be held out of."""
 
     id: str
     type: str
     name: str
     text: str
     aliases: tuple[str, ...]
+    synonyms: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -118,11 +121,23 @@ def _parse(path: Path) -> Any:
 def _term(term: Any, kind: str) -> Term:
     name = str(term.name)
     parts = (str(part) for part in (term.definition, term.comment) if part)
-    synonyms = [s.description for s in term.synonyms if s.type is None or s.type.id != _NOT_A_NAME]
+    given = [(s, s.type.id if s.type else "") for s in term.synonyms]
+    aliases = other_names(name, (s.description for s, code in given if code != _NOT_A_NAME))
     return Term(
         id=str(term.id),
         type=kind,
         name=name,
         text=" ".join(" ".join(parts).split()),
-        aliases=other_names(name, synonyms),
+        aliases=aliases,
+        synonyms=tuple(
+            sorted({s.description for s, code in given if _stands_for_it(s, code)} & set(aliases))
+        )
+        if kind == "phenotype"
+        else (),
     )
+
+
+def _stands_for_it(synonym: Any, code: str) -> bool:
+    """Whether it is an exact or a layperson's synonym, and no short form or spelling of one."""
+    exact = synonym.scope == "EXACT" and code not in _VARIANTS
+    return exact or (code == "layperson" and synonym.scope in _SCOPES)
