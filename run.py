@@ -74,6 +74,7 @@ def main(arguments: Sequence[str]) -> int:
         sweep = any(a in ("-m", "--multirun") for a in arguments)
         overrides = [a for a in arguments if a not in ("-m", "--multirun")]
         jobs = [compose_job(o) for o in expand(overrides, sweep=sweep)]
+        find_official(jobs)
         return run_sweep(jobs, command) if sweep else run_one(jobs[0], command)
     except KeyboardInterrupt:
         return _interrupted(command)
@@ -219,10 +220,6 @@ def to_job(values: dict[str, Any], chosen: Mapping[str, str], overrides: Sequenc
         progress=bool(values["progress"]),
     )
     official = values["official"]
-    if official is not None:
-        from ark.scoring.official_process import interpreter
-
-        interpreter(Path(str(official)))  # a wrong folder is found before the run
     return Job(
         tuple(overrides),
         spec,
@@ -245,20 +242,21 @@ def run_job(job: Job) -> Done:
     return run_cell(job.spec, job.transport, tracker)
 
 
+def find_official(jobs: Sequence[Job]) -> None:
+    """A wrong folder of the official evaluator is found before anything runs."""
+    for folder in {job.official for job in jobs if job.official is not None}:
+        from ark.scoring.official_process import interpreter
+
+        interpreter(folder)
+
+
 def official_lines(job: Job, done: Done) -> list[str]:
     """What STaRK's own evaluator says of a finished cell, where ``official`` asks for it."""
     if job.official is None:
         return []
-    from ark.report.finished import open_finished
-    from ark.report.official import check_official
+    from ark.report.official import verdict
 
-    show = _show_official if job.transport.progress else None
-    return check_official(open_finished(done.path), job.official, progress=show).lines()
-
-
-def _show_official(answered: int, asked: int) -> None:
-    if answered % 100 == 0:  # up to half a second an answer
-        sys.stderr.write(f"official evaluator: {answered}/{asked}\n")
+    return verdict(done.path, job.official, progress=job.transport.progress)
 
 
 def run_one(job: Job, command: str) -> int:

@@ -15,15 +15,7 @@ from pathlib import Path
 
 from ark.errors import UserError
 from ark.report.finished import open_finished
-from ark.report.official import check_official
-
-SHOW_EVERY = 50  # answers
-
-
-def show(answered: int, asked: int) -> None:
-    """Progress on standard error: the evaluator takes up to half a second a question."""
-    if answered % SHOW_EVERY == 0 or answered == asked:
-        sys.stderr.write(f"official evaluator: {answered}/{asked}\n")
+from ark.report.official import check_official, show_progress
 
 
 def main() -> int:
@@ -34,7 +26,9 @@ def main() -> int:
     parser.add_argument("--limit", type=int, metavar="N", help="the first N questions; not kept")
     options = parser.parse_args()
     try:
-        report = check_official(open_finished(options.run), options.env, options.limit, show)
+        report = check_official(
+            open_finished(options.run), options.env, options.limit, show_progress
+        )
     except UserError as error:
         sys.stderr.write(f"error: {error}\n")
         return 2

@@ -9,6 +9,7 @@ minutes with torch's CPU wheel; where pip would take a wheel with CUDA (Linux), 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -37,7 +38,7 @@ def build(folder: Path, torch: str, torchmetrics: str, index: str | None) -> Non
     if existed and any(folder.iterdir()):
         raise UserError(f"{folder} is not empty and no environment: give a new folder")
     try:
-        venv.create(folder, with_pip=True)
+        venv.create(folder, with_pip=True, symlinks=os.name == "posix")
         python = interpreter(folder)
         extra = [] if index is None else ["--extra-index-url", index]
         install(python, f"torch=={torch}", f"torchmetrics=={torchmetrics}", "numpy", *extra)

@@ -32,6 +32,14 @@ def hpo_graph(data_root_path: Path) -> KnowledgeGraph:
 
 
 @pytest.fixture(scope="session")
+def cwe_graph(data_root_path: Path) -> KnowledgeGraph:
+    for package in ("cwe2", "lxml"):
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed: pip install -e '.[demo]'")
+    return open_or_build(source_for("cwe"), data_root_path)
+
+
+@pytest.fixture(scope="session")
 def shared() -> Path:
     """Data and fixtures for tests that lie beside the repository; users do not have them."""
     folder = REPOSITORY.parent / "shared"

@@ -12,7 +12,6 @@ Everything else stays in the graph.
 
 from __future__ import annotations
 
-import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -67,6 +66,8 @@ def draw(nodes: Iterable[Synonyms], carriers: Counter[str], seed: int = SEED) ->
 
     ``carriers`` is ``count_names`` of the whole graph.
     """
+    import random  # not needed to open a graph, and takes longer than the rest of this module
+
     rng = random.Random(seed)
     rows: list[Synonym] = []
     for node in sorted(nodes, key=lambda n: n.id):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from ark.report.finished import Finished
+from ark.report.finished import Finished, open_finished
 from ark.run.result import write_atomic
 from ark.scoring.official import MEASURES, Item, Report, cross_check
 
 ALL = "all"
+SHOW_EVERY = 100  # answers
 
 
 def check_official(
@@ -44,3 +46,15 @@ def check_official(
         text = json.dumps(report.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
         write_atomic(run.path.with_name("official.json"), text + "\n")
     return report
+
+
+def verdict(result: Path, environment: Path, *, progress: bool) -> list[str]:
+    """Check the reading of a ``result.json`` and say what came of it, in lines to print."""
+    show = show_progress if progress else None
+    return check_official(open_finished(result), environment, progress=show).lines()
+
+
+def show_progress(answered: int, asked: int) -> None:
+    """On standard error, now and then: an answer may take half a second."""
+    if answered % SHOW_EVERY == 0:
+        sys.stderr.write(f"official evaluator: {answered}/{asked}\n")

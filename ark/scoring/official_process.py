@@ -107,13 +107,13 @@ def _answers(
                 if number not in wanted:
                     raise ValueError("no such question")
                 found[number] = _values(line["values"], measures)
+                if progress is not None:
+                    progress(len(found), len(wanted))
         except (ValueError, KeyError, TypeError, AttributeError):
             raise UserError(
                 f"official={environment}: its evaluator answered {text.strip()[:_SHOWN]!r}; build "
                 f"the environment anew: {BUILD} DIR"
             ) from None
-        if progress is not None and found:
-            progress(len(found), len(wanted))
     code = process.wait()
     if code or not done or len(found) < len(wanted) or not _complete(versions):
         raise UserError(_ended(environment, code, len(found), len(wanted), _last_line(errors)))

@@ -193,7 +193,10 @@ def _build(documents: Iterable[str], settings: BM25Settings, folder: Path) -> No
         for text in (documents if equal is None else equal.watch(documents))
     ]
     if not vocabulary:
-        raise UserError("no node of this graph has any text to search: check the name column")
+        raise UserError(
+            "no node of this graph has any text to search: check the name column, and "
+            "search.documents and search.types where they are set"
+        )
     index = bm25s.BM25(k1=settings.k1, b=settings.b, method=settings.method, backend="numpy")
     index.index(Tokenized(ids=numbered, vocab=vocabulary), show_progress=False)
     folder.parent.mkdir(parents=True, exist_ok=True)

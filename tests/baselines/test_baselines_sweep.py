@@ -8,7 +8,6 @@ import os
 import random
 import subprocess
 import sys
-import time
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -107,9 +106,7 @@ def test_a_question_that_names_a_hub(hub: KnowledgeGraph, data_root_path: Path, 
     search = BM25.open_or_build(hub, data_root_path)
     context = Context(hub, search, LexicalBackbone(), random.Random(0))
     asyncio.run(method.attempt("alone", context, 0))  # indexes are made by the first question
-    started = time.monotonic()
     attempt = asyncio.run(method.attempt("What does the great hub hold?", context, 0))
-    assert time.monotonic() - started < 1.0
     nodes = attempt.ranking.nodes
     if name == "bm25":
         assert nodes == (0,)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import random
@@ -41,14 +40,6 @@ from ark.search.documents import document
 from ark.text import tokens
 
 GRAPHS = ("toy", "hpo", "cwe")
-
-
-@pytest.fixture(scope="module")
-def cwe_graph(data_root_path: Path) -> KnowledgeGraph:
-    for package in ("cwe2", "lxml"):
-        if importlib.util.find_spec(package) is None:
-            pytest.skip(f"{package} is not installed: pip install -e '.[demo]'")
-    return open_or_build(source_for("cwe"), data_root_path)
 
 
 @pytest.fixture(scope="module", params=GRAPHS)

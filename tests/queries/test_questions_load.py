@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -199,9 +198,7 @@ def test_metaqa(shared: Path) -> None:
         node_types = ("movie",)
         index = staticmethod(rows.__getitem__)
 
-    start = time.perf_counter()
     queries = load_queries(folder, Nodes())
-    assert time.perf_counter() - start < 2.0
     assert len(queries) == 14_655
     assert queries[0].answer_ids == ("17333", "21532", "30878", "36835", "42379")
     assert {q.split for q in queries} == {"test"}

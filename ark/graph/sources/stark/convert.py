@@ -36,19 +36,23 @@ class Options:
     strict: bool = False
 
 
-def convert(bench: names.Benchmark, files: Mapping[str, Path], options: Options) -> GraphData:
+def convert(
+    bench: names.Benchmark, files: Mapping[str, Path], options: Options, scratch: Path
+) -> GraphData:
     """The graph in ``files`` (by base name). Node ids are the row numbers of the release.
 
-    Records are freed as their nodes are written, so that the largest moment is the one after
-    unpickling. Raises UserError, one line, for files that do not belong together or hold
-    something else.
+    ``scratch`` is a folder on the disk for texts until they are stored. Records are freed as their
+    nodes are written, so that the largest moment is the one after unpickling. Raises UserError,
+    one line, for files that do not belong together or hold something else.
     """
-    return _Conversion(bench, files, options).run()
+    return _Conversion(bench, files, options, scratch).run()
 
 
 class _Conversion:
-    def __init__(self, bench: names.Benchmark, files: Mapping[str, Path], options: Options) -> None:
-        self.bench, self.files, self.options = bench, files, options
+    def __init__(
+        self, bench: names.Benchmark, files: Mapping[str, Path], options: Options, scratch: Path
+    ) -> None:
+        self.bench, self.files, self.options, self.scratch = bench, files, options, scratch
 
     def run(self) -> GraphData:
         """Small files first: what is wrong with them shows before minutes are spent."""
@@ -93,7 +97,7 @@ class _Conversion:
             appended = Relations(
                 self.bench, documents, labels, types, relations, edges, options.quirks
             )
-        labels_, texts, attrs = TextColumn(), TextColumn(), AttrColumn()
+        labels_, texts, attrs = self.column(), self.column(), AttrColumn()
         with without_gc():
             for i, node_type in enumerate(types):
                 record = info.pop(i)
@@ -104,6 +108,16 @@ class _Conversion:
                 texts.append(text + appended.text(i) if appended else text)
                 attrs.append(node_attrs(graph, record))
         return {"names": labels_.finish(), "texts": texts.finish(), "attrs": attrs.finish()}
+
+    def column(self) -> TextColumn:
+        """A new column of texts."""
+        try:
+            self.scratch.mkdir(parents=True, exist_ok=True)
+            return TextColumn(self.scratch)
+        except OSError as error:
+            raise UserError(
+                f"cannot write to {self.scratch} ({error.strerror}): set ARK_DATA to another folder"
+            ) from error
 
     def records(self, n: int) -> dict[int, dict[str, Any]]:
         """``node_info``: one dict for each of the ids 0 to n - 1."""

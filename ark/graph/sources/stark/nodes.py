@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import mmap
 import re
+import tempfile
 from array import array
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +16,7 @@ import pyarrow as pa
 from ark.graph import layout
 from ark.records import Attr
 
+_BUFFER = 1 << 20
 _CHUNK = 1 << 16  # rows of attributes that are encoded together
 _LONGEST = 200  # characters of an attribute; longer ones are text, not values to filter by
 _PRICE = re.compile(r"\$(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?")  # one price; "$5 - $9" is none
@@ -28,10 +32,12 @@ _NONE = ("", "-1", "nan")  # how the released files write that a value is missin
 
 
 class TextColumn:
-    """A growing column of strings."""
+    """A growing column of strings. Its bytes go to a nameless file in ``folder``, not to memory:
+    AMAZON's texts have gigabytes, and come while the records still fill the memory.
+    """
 
-    def __init__(self) -> None:
-        self._data = pa.BufferOutputStream()
+    def __init__(self, folder: Path) -> None:
+        self._data = tempfile.TemporaryFile(dir=folder, buffering=_BUFFER)  # noqa: SIM115
         self._ends = array("q", [0])
 
     def append(self, text: str) -> None:
@@ -41,9 +47,14 @@ class TextColumn:
         self._ends.append(self._ends[-1] + len(raw))
 
     def finish(self) -> pa.Array:
-        """All rows as large_string; the column takes no more."""
-        ends = pa.py_buffer(self._ends)
-        return pa.LargeStringArray.from_buffers(len(self._ends) - 1, ends, self._data.getvalue())
+        """All rows as large_string, mapped from the file; the column takes no more."""
+        data: Any = b""
+        with self._data:  # the map keeps the file
+            self._data.flush()
+            if self._ends[-1]:
+                data = mmap.mmap(self._data.fileno(), self._ends[-1], access=mmap.ACCESS_READ)
+        buffers = pa.py_buffer(self._ends), pa.py_buffer(data)
+        return pa.LargeStringArray.from_buffers(len(self._ends) - 1, *buffers)
 
 
 class AttrColumn:

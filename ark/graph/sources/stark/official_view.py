@@ -61,13 +61,20 @@ def loaded_edges(
     keys[:m] += relation
     keys[m:] += relation
     keys.sort()
-    pairs = keys // n_relations
-    keys -= pairs * n_relations  # now the relations
-    first = np.flatnonzero(np.concatenate([[True], pairs[1:] != pairs[:-1]]))
+    # In place from here on: MAG has 40 million of these, and each new column costs 320 MB.
+    pairs = np.empty_like(keys)
+    np.divmod(keys, n_relations, out=(pairs, keys))  # the keys are now the relations
+    new = np.ones(2 * m, np.bool_)
+    np.not_equal(pairs[1:], pairs[:-1], out=new[1:])
+    first = np.flatnonzero(new)
+    mean = np.add.reduceat(keys, first)
+    del keys
+    mean //= np.diff(first, append=2 * m)
     pairs = pairs[first]
-    sizes = np.diff(np.append(first, 2 * m))
-    mean = np.add.reduceat(keys, first) // sizes
-    return pairs // n_nodes, mean, pairs % n_nodes
+    del first
+    ends = np.empty_like(pairs)
+    np.divmod(pairs, n_nodes, out=(ends, pairs))
+    return ends, mean, pairs
 
 
 def _pairs(

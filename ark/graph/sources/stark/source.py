@@ -97,7 +97,7 @@ class StarkSource:
         from ark.graph.sources.stark.convert import Options, convert
 
         options = Options(self.version, self.quirks, self.add_rel, self.view, self.strict)
-        return convert(self.bench, self._files, options)
+        return convert(self.bench, self._files, options, data_root())
 
     def question_folder(self) -> Path:
         """The folder with ``stark_qa/`` and ``split/``; fetched first where there is no root."""
