@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 
 from ark.agent.toolbox import Toolbox
 from ark.errors import QueryFailedError, UserError
-from ark.graph import KnowledgeGraph, data_root, open_or_build, source_for
+from ark.graph import KnowledgeGraph, data_root, open_or_build, source_for, source_names
 from ark.protocols import Context
-from ark.queries import load_queries, questions_for, select
+from ark.queries import select
 from ark.records import MAX_RANKED, Attempt, Json, Query, Ranking
 from ark.report import footer, main_table
 from ark.run import CellSpec, Done, GraphSpec, PluginSpec, Transport, run_cell
@@ -25,6 +25,7 @@ from ark.search import BM25
 from ark.text import clip
 
 Rank = Callable[[str, KnowledgeGraph], Iterable[str] | Awaitable[Iterable[str]]]
+CANDIDATE_TYPES = {"amazon": ("product",), "mag": ("paper",)}  # as in configs/graph
 LEXICAL = PluginSpec("lexical", "ark.backbone.lexical:LexicalBackbone")  # asked by nobody here
 
 
@@ -43,19 +44,17 @@ class Loaded:
 
     def questions(self, split: str = "test", limit: int | None = None) -> list[Query]:
         """Questions of a split with their gold."""
-        if self.source == "table":
-            found = load_queries(Path(str(self.settings["path"])), self.graph)
-        else:
-            found = questions_for(self.graph, self.source, data_root())
-        return select(found, split, limit)
+        spec = GraphSpec(self.source, self.settings)
+        return select(all_questions(spec, self.graph, data_root(), split=split), split, limit)
 
 
-def load_graph(name: str | Path = "hpo") -> Loaded:
+def load_graph(name: str | Path = "hpo", **settings: Json) -> Loaded:
     """Open a graph by name, or a folder with tables; the first time it is built.
 
-    Raises UserError for an unknown name (with the nearest ones) or broken files.
+    ``settings`` are those of the graph's source: ``load_graph("prime", root="DIR")``. Raises
+    UserError for an unknown name or setting (with the nearest ones) or broken files.
     """
-    spec = _graph_spec(name)
+    spec = _graph_spec(name, settings)
     graph = open_or_build(source_for(spec.source, **spec.settings), data_root())
     return Loaded(graph, BM25.open_or_build(graph, data_root()), spec.source, spec.settings)
 
@@ -72,6 +71,7 @@ def evaluate(
     cut: int = 20,
     results_dir: str | Path | None = None,
     progress: bool = False,
+    **settings: Json,
 ) -> Done:
     """Score a retriever exactly as ``run.py`` scores a method.
 
@@ -80,13 +80,14 @@ def evaluate(
     must name questions and nodes that exist (``scripts/score.py`` takes any file and counts).
     An error in ``rank`` is raised as it is. ``results_dir`` keeps the run folder and resumes from
     it while the source text of ``rank`` stays the same; without it the folder is temporary.
+    Further keywords are settings of the graph's source, as for ``load_graph``.
 
     Raises UserError for a node or question that does not exist, and for wrong settings.
     """
     folder = Path(results_dir) if results_dir is not None else Path(tempfile.mkdtemp("-ark"))
     transport = Transport(folder, 1, progress=progress)
     spec = CellSpec(
-        graph=_graph_spec(graph),
+        graph=_graph_spec(graph, settings),
         method=PluginSpec(name or "run file", f"{__name__}:RunFileMethod"),
         backbone=LEXICAL,
         split=split,
@@ -134,15 +135,15 @@ def table(*results: Done) -> str:
     return f"{main_table(data)}\n\n{footer(data)}"
 
 
-def _graph_spec(name: str | Path) -> GraphSpec:
-    if isinstance(name, Path) or Path(name).is_dir():
-        return GraphSpec("table", {"path": str(name)})
-    return GraphSpec(name)
+def _graph_spec(name: str | Path, settings: Mapping[str, Json]) -> GraphSpec:
+    if isinstance(name, Path) or (name not in source_names() and Path(name).is_dir()):
+        return GraphSpec("table", {"path": str(name), **settings})
+    return GraphSpec(name, settings, CANDIDATE_TYPES.get(name))
 
 
 def _check(run: RunFile, spec: CellSpec) -> Checked:
     graph = open_or_build(source_for(spec.graph.source, **spec.graph.settings), data_root())
-    every = all_questions(spec, graph, data_root())
+    every = all_questions(spec.graph, graph, data_root(), queries=spec.queries, split=spec.split)
     fixed = spec.graph.candidate_types
     types: Types | None = None if fixed is None else lambda _: fixed
     if spec.candidates == "answer_type":

@@ -23,7 +23,7 @@ from ark.run.identity import (
 )
 from ark.run.locate import build, locate, setting_names
 from ark.run.result import write_atomic
-from ark.run.spec import CellSpec, Reading
+from ark.run.spec import CellSpec, GraphSpec, Reading
 from ark.search import BM25
 
 
@@ -70,7 +70,11 @@ def open_session(spec: CellSpec, results_dir: Path, method: Method | None = None
     for node_type in spec.graph.candidate_types or ():
         if node_type not in graph.node_types:
             raise UserError(unknown("graph.candidate_types", node_type, graph.node_types))
-    queries = select(all_questions(spec, graph, root), spec.split, spec.limit)
+    queries = select(
+        all_questions(spec.graph, graph, root, queries=spec.queries, split=spec.split),
+        spec.split,
+        spec.limit,
+    )
     search = BM25.open_or_build(graph, root, spec.search)
     reading = Reading(spec.fusion, method.agents, spec.cut, spec.candidates)
     identity = Identity(
@@ -110,15 +114,22 @@ def _backbone(spec: CellSpec) -> Backbone:
     return made
 
 
-def all_questions(spec: CellSpec, graph: KnowledgeGraph, root: Path) -> list[Query]:
+def all_questions(
+    graph: GraphSpec,
+    opened: KnowledgeGraph,
+    root: Path,
+    *,
+    queries: Path | None = None,
+    split: str = "test",
+) -> list[Query]:
     """The questions of every split: a given file, the graph's own, or composed ones."""
-    if spec.queries is not None:
-        return load_queries(spec.queries, graph)
-    if spec.graph.source == "table":
-        return load_queries(Path(str(spec.graph.settings["path"])), graph)
-    if spec.graph.source in STARK_GRAPHS:
-        return questions_of(graph, spec.graph.source, spec.graph.settings, spec.split)
-    return questions_for(graph, spec.graph.source, root)
+    if queries is not None:
+        return load_queries(queries, opened)
+    if graph.source == "table":
+        return load_queries(Path(str(graph.settings["path"])), opened)
+    if graph.source in STARK_GRAPHS:
+        return questions_of(opened, graph.source, graph.settings, split)
+    return questions_for(opened, graph.source, root)
 
 
 def _describe(folder: Path, identity: Identity, queries: Sequence[Query]) -> None:

@@ -146,3 +146,13 @@ def test_import_is_light_and_names_are_checked() -> None:
     assert done.stdout.strip() == "[]"
     with pytest.raises(AttributeError, match="no attribute 'evaluat'"):
         _ = ark.evaluat
+
+
+def test_candidate_types_are_those_of_the_configs() -> None:
+    from omegaconf import OmegaConf
+
+    from ark.api import CANDIDATE_TYPES
+
+    for file in (Path(__file__).resolve().parents[2] / "configs" / "graph").glob("*.yaml"):
+        types = OmegaConf.load(file).get("candidate_types")
+        assert CANDIDATE_TYPES.get(file.stem) == (None if types is None else tuple(types))

@@ -9,9 +9,6 @@ the hashes on record and unpacked beside the built graphs.
 from __future__ import annotations
 
 import shutil
-import socket
-import urllib.parse
-import urllib.request
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -150,6 +147,10 @@ def _hub_errors() -> tuple[type[Exception], ...]:
 
 def _unreachable() -> bool:
     """Whether the hub has no address here: its client would try for half a minute to find out."""
+    import socket
+    import urllib.parse
+    import urllib.request
+
     from huggingface_hub.constants import ENDPOINT
 
     if urllib.request.getproxies():

@@ -12,9 +12,9 @@ from ark.graph.data import GraphData, Provenance, source_key
 from ark.graph.sources.stark import fetch, names
 from ark.graph.sources.stark.documents_common import QUIRKS, VERSIONS
 from ark.graph.sources.stark.hashes import remembered_hashes
+from ark.graph.sources.stark.official_view import VIEWS
 
 _CONVERTER = 1  # raise it when the texts of documents change, too
-_VIEWS = ("stored", "official")
 GOLD = ("answer_ids", "answer_ids_source")
 
 
@@ -43,7 +43,7 @@ class StarkSource:
     offline: bool = False
 
     def __post_init__(self) -> None:
-        choices = {"version": VERSIONS, "quirks": QUIRKS, "view": _VIEWS, "gold": GOLD}
+        choices = {"version": VERSIONS, "quirks": QUIRKS, "view": VIEWS, "gold": GOLD}
         for setting, known in choices.items():
             if getattr(self, setting) not in known:
                 raise UserError(unknown(f"graph.{setting}", str(getattr(self, setting)), known))
@@ -93,7 +93,7 @@ class StarkSource:
         )
 
     def read(self) -> GraphData:
-        """Reads and converts: PRIME takes a minute, AMAZON an hour's quarter and 15 GB."""
+        """Reads and converts: seconds for PRIME, a minute for MAG; AMAZON needs some 15 GB."""
         from ark.graph.sources.stark.convert import Options, convert
 
         options = Options(self.version, self.quirks, self.add_rel, self.view, self.strict)
