@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import shlex
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,10 +81,14 @@ def main(arguments: Sequence[str]) -> int:
         return _interrupted(command)
     except ArkError as error:
         return _complain(error)
+    except ModuleNotFoundError as error:
+        return _complain(UserError(f"{error}: python -m pip install -e '.[demo]' in this folder"))
+    except OSError as error:
+        return _complain(UserError(f"{error.filename or 'file'}: {error.strerror or error}"))
 
 
 def _complain(error: ArkError) -> int:
-    sys.stderr.write(f"error: {error}\n")
+    sys.stderr.write(f"error: {' '.join(str(error).split())}\n")
     return FATAL if isinstance(error, FatalBackboneError) else USER_ERROR
 
 
@@ -103,9 +108,13 @@ def expand(overrides: Sequence[str], *, sweep: bool) -> list[tuple[str, ...]]:
     for text in overrides:
         if text.startswith("-"):
             raise UserError(f"unknown option {text}; see python run.py --help")
+        if "=" not in text and not text.startswith("~"):
+            owners = [f"{g}={text}" for g, choices in groups().items() if text in choices]
+            hint = f"did you mean {' or '.join(owners)}?" if owners else "write setting=value"
+            raise UserError(f"cannot read {text!r}; {hint}")
     try:
         parsed = OverridesParser.create().parse_overrides(list(overrides))
-    except HydraException as error:
+    except (HydraException, ValueError) as error:
         raise UserError(f"cannot read the command: {_first_line(error)}") from None
     axes: list[list[str]] = []
     for text, override in zip(overrides, parsed, strict=True):
@@ -115,7 +124,10 @@ def expand(overrides: Sequence[str], *, sweep: bool) -> list[tuple[str, ...]]:
             raise UserError(f"{text} is a sweep; add -m")
         else:
             key = override.get_key_element()
-            values = [f"{key}={value}" for value in override.sweep_string_iterator()]
+            try:
+                values = [f"{key}={value}" for value in override.sweep_string_iterator()]
+            except HydraException as error:
+                raise UserError(f"cannot sweep over {text}: {_first_line(error)}") from None
         for value in values:
             _check_group(value)
         axes.append(values)
@@ -142,11 +154,37 @@ def compose_job(overrides: Sequence[str]) -> Job:
             chosen = dict(config.hydra.runtime.choices)
             own = OmegaConf.masked_copy(config, [str(k) for k in config if k != "hydra"])
             plain = OmegaConf.to_container(own, resolve=True)
-    except (HydraException, OmegaConfBaseException) as error:
+    except (HydraException, OmegaConfBaseException, ValueError) as error:
         raise _composition_error(error, overrides) from None
     assert isinstance(plain, dict)
     values: dict[str, Any] = {str(key): value for key, value in plain.items()}
-    return to_job(values, chosen, overrides)
+    _check_keys(values)
+    try:
+        return to_job(values, chosen, overrides)
+    except KeyError as error:
+        raise UserError(f"the setting {error} is missing; it cannot be taken away") from None
+
+
+def _check_keys(values: Mapping[str, Any]) -> None:
+    """Exactly the groups and settings of the configs, groups as mappings, the rest as scalars."""
+    from omegaconf import OmegaConf
+
+    known = {*map(str, OmegaConf.load(CONFIGS / "config.yaml")), *groups()} - {"defaults"}
+    known -= {"ablation"}  # its files speak of the method
+    for key in values:
+        if key not in known and key != "ablation":
+            raise UserError(unknown("setting", key, known))
+    for key in sorted(known):
+        if key not in values:
+            raise UserError(f"{key} is missing; it cannot be taken away")
+        if key in groups() and not isinstance(values[key], dict):
+            raise UserError(f"{key} must be one of {', '.join(groups()[key])}")
+    for key in ("split", "candidates", "results_dir"):
+        if not isinstance(values[key], str) or not values[key]:
+            raise UserError(f"{key}={values[key]} must be a text")
+    for key in ("queries", "official"):
+        if values[key] is not None and (not isinstance(values[key], str) or not values[key]):
+            raise UserError(f"{key}={values[key]} must be a path or null")
 
 
 def _composition_error(error: Exception, overrides: Sequence[str]) -> UserError:
@@ -192,6 +230,9 @@ def to_job(values: dict[str, Any], chosen: Mapping[str, str], overrides: Sequenc
     if types is not None and not isinstance(types, list):
         raise UserError("graph.candidate_types must be a list: graph.candidate_types=[a,b]")
     source = str(graph.pop("source"))
+    for key in ("path", "root"):
+        if not isinstance(graph.get(key), str | None):
+            raise UserError(f"graph.{key}={graph[key]} must be the path of a folder")
     missing = [f"graph.{key}" for key, value in graph.items() if value == "???"]
     if missing:
         raise UserError(f"graph={chosen['graph']} needs {missing[0]}: add {missing[0]}=DIR")
@@ -217,7 +258,7 @@ def to_job(values: dict[str, Any], chosen: Mapping[str, str], overrides: Sequenc
         results_dir=Path(str(values["results_dir"])),
         concurrency=values["concurrency"],
         max_failures=values["max_failures"],
-        progress=bool(values["progress"]),
+        progress=values["progress"],
     )
     official = values["official"]
     return Job(
@@ -273,6 +314,8 @@ def run_one(job: Job, command: str) -> int:
     for line in official_lines(job, done):
         print(line)
     print(f"result: {done.path}", flush=True)
+    if done.failed:
+        sys.stderr.write(f"{done.failed} questions failed, most often: {done.reason}\n")
     return FAILED if done.failed > job.transport.max_failures else DONE
 
 
@@ -294,7 +337,9 @@ def run_sweep(jobs: Sequence[Job], command: str) -> int:
         except (InterruptedRunError, KeyboardInterrupt):
             interrupted = True
             break
-        except ArkError as error:
+        except Exception as error:  # noqa: BLE001 (whatever it is: a row, and its traceback)
+            if not isinstance(error, ArkError):
+                traceback.print_exception(error)
             errors.append((name, f"{type(error).__name__}: {error}"))
             continue
         finished.append(done)

@@ -18,7 +18,7 @@ from ark.queries import select
 from ark.records import MAX_RANKED, Attempt, Json, Query, Ranking
 from ark.report import footer, main_table
 from ark.run import CellSpec, Done, GraphSpec, PluginSpec, Transport, run_cell
-from ark.run.session import all_questions
+from ark.run.session import all_questions, with_candidates
 from ark.scoring.runcheck import Checked, Types, check_run
 from ark.scoring.runfile import RunFile, read_run_file
 from ark.search import BM25
@@ -99,7 +99,16 @@ def evaluate(
     if isinstance(rank, str | Path):
         run = read_run_file(Path(rank))
         return score_run_file(run, spec, transport, name, strict=True)[0]
-    method = FunctionMethod(rank, name or str(getattr(rank, "__name__", "rank")), _source(rank))
+    if not callable(rank):
+        raise UserError(f"rank must be a function or the path of a run file, not {rank!r}")
+    source = _source(rank)
+    if results_dir is not None and source is None and name is None:
+        raise UserError(
+            "results_dir: whether this rank has changed cannot be seen (a closure, a partial or an "
+            "object), so finished answers might be those of another; give it a name of its own: "
+            'ark.evaluate(rank, ..., name="mine-v2")'
+        )
+    method = FunctionMethod(rank, name or str(getattr(rank, "__name__", "rank")), source)
     spec = replace(spec, method=PluginSpec(method.name, f"{__name__}:FunctionMethod"))
     return run_cell(spec, transport, method=method)  # type: ignore[arg-type]
 
@@ -144,7 +153,7 @@ def _graph_spec(name: str | Path, settings: Mapping[str, Json]) -> GraphSpec:
 def _check(run: RunFile, spec: CellSpec) -> Checked:
     graph = open_or_build(source_for(spec.graph.source, **spec.graph.settings), data_root())
     every = all_questions(spec.graph, graph, data_root(), queries=spec.queries, split=spec.split)
-    fixed = spec.graph.candidate_types
+    fixed = with_candidates(spec.graph, graph).candidate_types
     types: Types | None = None if fixed is None else lambda _: fixed
     if spec.candidates == "answer_type":
         types = lambda q: None if q.answer_type is None else (q.answer_type,)  # noqa: E731
@@ -164,6 +173,8 @@ def _refuse_strangers(run: RunFile, spec: CellSpec, checked: Checked) -> None:
 
 
 def _source(function: Rank) -> str | None:
+    if not inspect.isfunction(function) or function.__closure__:
+        return None  # what it was made with is not in its text
     try:
         return hashlib.sha256(inspect.getsource(function).encode()).hexdigest()[:16]
     except (OSError, TypeError):  # typed at a prompt, or not a plain function
@@ -171,6 +182,8 @@ def _source(function: Rank) -> str | None:
 
 
 def _attempt(ids: Iterable[str], ctx: Context) -> Attempt:
+    if ids is None:
+        raise UserError("rank returned None; return a list of node ids")
     if isinstance(ids, str):
         raise UserError(f"rank returned the text {ids[:40]!r}; return a list of node ids")
     rows = []

@@ -35,7 +35,8 @@ def nearest(word: str, choices: Iterable[str], n: int = 3) -> list[str]:
 
 def unknown(kind: str, word: str, choices: Iterable[str]) -> str:
     """``unknown KIND 'WORD'; did you mean a, b or c? (all: ...)`` on one line."""
-    every = sorted(str(c) for c in choices)
+    every = sorted(" ".join(str(c).split())[:80] for c in choices)  # strangers' names: one line
+    word = " ".join(str(word).split())[:80]
     close = nearest(word, every)
     hint = f"; did you mean {' or '.join(close)}?" if close else ""
     listing = f" (choices: {', '.join(every)})" if every and len(every) <= 20 else ""

@@ -4,9 +4,11 @@ A **cell** is graph x questions x method x backbone x settings. The runner gives
 each agent of a ``Method``; the method looks at the ``Graph`` through ``Relevance`` and asks the
 ``Backbone``; the runner journals what comes back and scores it.
 
-To add a method: write a frozen dataclass whose fields are its settings and which has the members
-of ``Method`` (``baselines/bm25.py`` is the shortest), and a file ``configs/method/NAME.yaml`` with
-``target: package.module:Class``.
+To add a method: write a frozen dataclass whose fields are its settings, a docstring under each,
+and which has the members of ``Method`` (``baselines/bm25.py`` is the shortest); ``identity`` is
+``baselines.common.settings(self)``, and the attempt leaves a step (``baselines.common.evidence``).
+Add ``configs/method/NAME.yaml`` with ``target: package.module:Class`` and every field. Then run
+``python -m pytest tests/contracts/test_method_contract.py -k NAME``.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -36,7 +37,10 @@ def find_run(path: Path) -> Path:
 def question(run: Path, query_id: str) -> dict[str, Json]:
     """The stored question. UserError with near ids where there is none."""
     known: list[str] = []
-    for line in (run / "queries.jsonl").read_text(encoding="utf-8").splitlines():
+    file = run / "queries.jsonl"
+    if not file.is_file():
+        raise UserError(f"{file} is missing: run the cell again, it is written anew")
+    for line in file.read_text(encoding="utf-8").splitlines():
         row: dict[str, Json] = json.loads(line)
         if row["id"] == query_id:
             return row
@@ -104,7 +108,7 @@ def show_agent(console: Console, run: Path, line: AgentLine, gold: set[str], *, 
         console.print(Text(line.error, style="red"))
     names: dict[str, str] = {}
     if line.trajectory is not None:
-        trajectory = read_trajectory(run, line.trajectory)
+        trajectory = read_trajectory(run, line)
         names = names_in(trajectory)
         if full:
             show_messages(console, trajectory["messages"])
@@ -133,12 +137,17 @@ def main() -> None:
         if not lines:
             raise UserError(f"no agent has ended on {options.query_id} yet; run the cell on")
     except UserError as error:
-        raise SystemExit(f"error: {error}") from None
+        sys.stderr.write(f"error: {error}\n")
+        raise SystemExit(2) from None
     gold = set(asked["answer_ids"])
-    console.print(Text(asked["query"], style="bold"))
+    console.print(Text(asked["text"], style="bold"))
     console.print(Text("gold: ").append_text(marked(asked["answer_ids"], gold, {})))
     for line in lines:
-        show_agent(console, run, line, gold, full=options.full)
+        try:
+            show_agent(console, run, line, gold, full=options.full)
+        except UserError as error:
+            sys.stderr.write(f"error: {error}\n")
+            raise SystemExit(2) from None
 
 
 if __name__ == "__main__":

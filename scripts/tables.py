@@ -9,9 +9,11 @@ import argparse
 import csv
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NoReturn
 
+from ark.errors import unknown
 from ark.records import Json
 from ark.report import footer, main_rows, main_table, strata_table
 
@@ -24,13 +26,25 @@ def find(paths: Sequence[str]) -> list[Path]:
     return found
 
 
+def fail(text: str) -> NoReturn:
+    """One line, exit code 2."""
+    sys.stderr.write(f"error: {text}\n")
+    raise SystemExit(2)
+
+
+def order(result: Mapping[str, Json]) -> tuple[str, ...]:
+    """Graph, split, method, backbone: the order of rows."""
+    cell = result["cell"]
+    return cell["graph"], cell["split"], cell["method"], str(cell["backbone"]), cell["cell_id"]
+
+
 def load(path: Path) -> dict[str, Json]:
     """One result. Exits with a line where it cannot be read."""
     try:
         data: dict[str, Json] = json.loads(path.read_text(encoding="utf-8"))
-        _ = data["cell"]["cell_id"], data["measures"], data["counts"]
-    except (OSError, ValueError, KeyError) as error:
-        raise SystemExit(f"error: {path} is no result.json ({error!r})") from None
+        _ = data["cell"]["reading"]["cut"], data["cell"]["graph"], data["measures"], data["counts"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        fail(f"{path} is no result.json ({type(error).__name__}: {error})")
     return data
 
 
@@ -41,9 +55,13 @@ def main() -> None:
     parser.add_argument("--by", nargs="+", default=[], metavar="KIND", help="hops textual ...")
     parser.add_argument("--format", choices=["md", "csv"], default="md")
     options = parser.parse_args()
-    results = [load(path) for path in find(options.results)]
+    results = sorted(map(load, dict.fromkeys(find(options.results))), key=order)
     if not results:
-        raise SystemExit("error: no result.json there; run a cell first: python run.py")
+        fail("no result.json there; run a cell first: python run.py")
+    known = {kind for result in results for kind in result["strata"]}
+    for kind in options.by:
+        if kind not in known:
+            fail(unknown("--by", kind, known))
     if options.format == "csv":
         csv.writer(sys.stdout, lineterminator="\n").writerows(main_rows(results))
         return

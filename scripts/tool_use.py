@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections import Counter
 from pathlib import Path
 
+from ark.errors import UserError
 from ark.report import markdown
 from ark.run.journal import read_journal, read_trajectory
 
@@ -16,7 +18,7 @@ def calls_of(run: Path) -> Counter[str]:
     found: Counter[str] = Counter()
     for line in read_journal(run).agents.values():
         if line.trajectory is not None:
-            for step in read_trajectory(run, line.trajectory)["steps"]:
+            for step in read_trajectory(run, line)["steps"]:
                 found.update(call["tool"] for call in step["state"].get("calls", ()))
     return found
 
@@ -28,15 +30,20 @@ def main() -> None:
     rows, tools = [], Counter[str]()
     for run in parser.parse_args().runs:
         if not (run / "run.json").is_file():
-            raise SystemExit(f"error: {run} is no run folder: give results/runs/NAME")
-        calls = calls_of(run)
+            sys.stderr.write(f"error: {run} is no run folder: give results/runs/NAME\n")
+            raise SystemExit(2)
+        try:
+            calls = calls_of(run)
+        except UserError as error:
+            sys.stderr.write(f"error: {error}\n")
+            raise SystemExit(2) from None
         tools.update(calls)
         graph = json.loads((run / "run.json").read_text(encoding="utf-8"))["graph"]["source"]
         rows.append((graph, run.name, calls))
     names = [name for name, _ in sorted(tools.items(), key=lambda x: (-x[1], x[0]))]
     table = [
         [graph, name, str(calls.total())]
-        + [f"{100 * calls[tool] / max(1, calls.total()):.1f} %" for tool in names]
+        + [f"{100 * calls[tool] / calls.total():.1f} %" if calls[tool] else "-" for tool in names]
         for graph, name, calls in rows
     ]
     print(markdown(["graph", "run", "calls", *names], table))

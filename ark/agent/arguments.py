@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from ark.errors import unknown
 from ark.records import Json
 
+LONGEST = 4000  # characters of a text argument that are read; a query has no use for more
+
 
 class BadArgumentError(Exception):
     """The message is shown to the model; it never leaves the toolbox."""
@@ -44,7 +46,7 @@ class Arguments:
             value = str(value)
         if value is not None and not isinstance(value, str):
             raise BadArgumentError(f"{key} must be a text, not {_kind(value)}")
-        value = (value or "").strip()
+        value = (value or "").strip()[:LONGEST]
         if not value and required:
             raise BadArgumentError(f"the field {key} is missing")
         return value or None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ark.errors import UserError, unknown
 from ark.protocols import Graph
 from ark.records import Json
+from ark.text import clip, one_line
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -68,19 +69,18 @@ class Prompt:
         signatures: bool = False,
     ) -> str:
         """The system message. A broken template or an unknown field is a UserError."""
-        from jinja2 import TemplateError
-
         try:
             return _compiled(self.source).render(
                 types=json.dumps(list(graph.node_types), ensure_ascii=False),
                 relations=json.dumps(list(graph.relations), ensure_ascii=False),
-                signatures=graph.signatures if signatures else (),
+                signatures=[tuple(map(one_line, s)) for s in graph.signatures if signatures],
                 tools=[t["function"] for t in tools],
                 **numbers,
             )
-        except (TemplateError, TypeError, ValueError, ArithmeticError) as error:
+        except Exception as error:  # noqa: BLE001 (a user's template can fail in any way)
+            reason = clip(str(error) or type(error).__name__, 200)
             raise UserError(
-                f"method.prompt: the template fails ({error}); its fields are {', '.join(FIELDS)}"
+                f"method.prompt: the template fails ({reason}); its fields are {', '.join(FIELDS)}"
             ) from None
 
 

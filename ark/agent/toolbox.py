@@ -23,6 +23,7 @@ from ark.agent.tools import (
 from ark.errors import unknown
 from ark.protocols import Graph, Ints, Relevance
 from ark.records import ToolCall
+from ark.text import clip
 
 MOST_CENTERS = 10  # of a call for common neighbours
 
@@ -85,7 +86,7 @@ class Toolbox:
             self.first_seen.setdefault(node, self.step)
         if not arguments.ignored:
             return observation
-        extra = ", ".join(a[:40] for a in arguments.ignored[:5])
+        extra = ", ".join(clip(a, 40) for a in arguments.ignored[:5])
         note = f"\n(ignored: {call.name} has no argument {extra})"
         return replace(observation, text=observation.text + note, valid=False)
 
@@ -162,7 +163,7 @@ class Toolbox:
         types = arguments.choices("node_type", self.graph.node_types, several=several)
         relations = arguments.choices("edge_type", self.graph.relations, several=several)
         given = [("node_type", types), ("edge_type", relations)]
-        filters = ", ".join(f"{name}={' or '.join(values)}" for name, values in given if values)
+        filters = ", ".join(f"{n}={clip(' or '.join(v), 200)}" for n, v in given if v)
         head += f" with {filters}" if filters else ""
         nodes = self._filtered(centers, types, relations)
         if len(nodes) == 0:
@@ -253,7 +254,7 @@ def _directions(relations: tuple[list[str], list[str]]) -> str:
     out, into = relations
     parts = []
     if out:
-        parts.append(f" | out: {', '.join(out)}")
+        parts.append(f" | out: {', '.join(clip(r, 80) for r in out)}")
     if into:
-        parts.append(f" | in: {', '.join(into)}")
+        parts.append(f" | in: {', '.join(clip(r, 80) for r in into)}")
     return "".join(parts)

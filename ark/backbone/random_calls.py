@@ -19,7 +19,7 @@ class RandomBackbone(PolicyBackbone):
     """Draws a tool and fills its arguments by their types: words of the question, shown nodes."""
 
     name = "random"
-    version = 1
+    version = 2
     label = "random valid calls (no LLM)"
 
     def defaults(self) -> dict[str, Policy]:

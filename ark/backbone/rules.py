@@ -22,7 +22,10 @@ Policy = Callable[
 
 def draw_rng(seed: int, draw: int, tag: str, messages: Sequence[Message]) -> random.Random:
     """A generator that depends on the conversation, so that equal calls repeat exactly."""
-    text = json.dumps([seed, draw, tag, [m.to_json() for m in messages]], sort_keys=True)
+    # Without the system message: the rules read nothing in it that could decide a tie, and another
+    # wording of a prompt must not look like an effect.
+    said = [m.to_json() for m in messages if m.role != "system"]
+    text = json.dumps([seed, draw, tag, said], sort_keys=True)
     return random.Random(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big"))
 
 

@@ -24,6 +24,15 @@ def scripted_message(entry: Mapping[str, Any], number: int) -> Message:
     return Message("assistant", entry.get("content"), tuple(calls))
 
 
+def _is_entry(entry: object) -> bool:
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("content"), str | None):
+        return False
+    calls = entry.get("calls", [])
+    return isinstance(calls, list | tuple) and all(
+        isinstance(call, Mapping) and "name" in call for call in calls
+    )
+
+
 def _read(path: str | Path) -> list[Mapping[str, Any]]:
     try:
         script = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -43,7 +52,12 @@ class ScriptedBackbone:
 
     def __init__(self, script: Sequence[Mapping[str, Any]] | str | Path | None) -> None:
         """``script`` is the list itself or the path of a JSON file that holds it."""
-        self._script = _read(script) if isinstance(script, str | Path) else list(script or ())
+        self._script = _read(script) if isinstance(script, str | Path) else script or []
+        if not isinstance(self._script, list) or not all(map(_is_entry, self._script)):
+            raise UserError(
+                'backbone.script: a list of {"content": text} and/or '
+                '{"calls": [{"name": text, "arguments": object}]}'
+            )
         if not self._script:
             raise UserError("backbone=scripted needs answers to play: backbone.script=FILE.json")
 

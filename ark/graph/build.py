@@ -52,8 +52,15 @@ def build_graph(source: GraphSource, root: Path) -> Path:
         from ark.graph.write import write_graph
 
         manifest = write_graph(source, new)
-        wanted = source.provenance().content_hash
+        said = source.provenance()
+        wanted = said.content_hash
         if wanted is not None and wanted != manifest["content_hash"]:
+            if said.stated_in is not None:
+                raise UserError(
+                    f"{said.stated_in} says content_hash {str(wanted)[:16]}..., and the files "
+                    f"beside it give {manifest['content_hash'][:16]}...: they were changed; export "
+                    "them again, or delete content_hash there to take them as they are"
+                )
             raise ArkError(
                 f"graph {source.name!r} came out with content hash {manifest['content_hash']} "
                 f"instead of {wanted}: its conversion is not deterministic here; please report "

@@ -60,7 +60,8 @@ class Provenance:
     ``origin`` says in words what was read, ``files`` maps the names of the files read to their
     sha256. ``credit`` is the line that reports print. ``notice`` is the text of
     ``LICENSE.data``. ``content_hash`` is what the content hash of the built graph must be,
-    where that is known for exactly these files.
+    where that is known for exactly these files; ``stated_in`` names the user's file that says so,
+    if one does.
     """
 
     origin: str
@@ -70,6 +71,7 @@ class Provenance:
     notice: str
     files: Mapping[str, str] = field(default_factory=dict)
     content_hash: str | None = None
+    stated_in: str | None = None
 
 
 @runtime_checkable

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ark.graph import layout
 from ark.graph.manifest import broken, read_manifest
+from ark.graph.merge import merged
 from ark.graph.synonyms import by_node
 from ark.protocols import Ints
 from ark.records import Attr, Edge, Node
@@ -200,8 +201,7 @@ class KnowledgeGraph:
         """
         row = self._row(i)
         wanted = None if relation is None else self._relation_number[relation]
-        both = self._out.neighbors(row, wanted), self._in.neighbors(row, wanted)
-        near: Ints = np.unique(np.concatenate(both)).astype(np.int64)
+        near = merged(self._out.neighbors(row, wanted), self._in.neighbors(row, wanted))
         near = near[near != row]
         if node_type is not None:
             near = near[self._type_ids[near] == self._type_number[node_type]]

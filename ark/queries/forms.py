@@ -68,6 +68,6 @@ def questions_hash(queries: Iterable[Query]) -> str:
     """sha256 over everything that is stored about the questions, in their order."""
     digest = hashlib.sha256()
     for query in queries:
-        digest.update(canonical(to_json(query)).encode())
+        digest.update(canonical(to_json(query)).encode("utf-8", "replace"))
         digest.update(b"\n")
     return digest.hexdigest()

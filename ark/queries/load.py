@@ -153,7 +153,7 @@ def _convert(
             query = convert(row)
         except KeyError as error:
             raise UserError(f"{file}, {unit} {number}: no field {error}") from error
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise UserError(f"{file}, {unit} {number}: {_one_line(error)}") from error
         for what, value in (("id", query.id), ("question", query.text.strip())):
             if not value:

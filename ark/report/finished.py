@@ -43,7 +43,7 @@ class Finished:
         return [
             Query(
                 id=row["id"],
-                text=row["query"],
+                text=row["text"],
                 answer_ids=tuple(row["answer_ids"]),
                 split=str(self.data["cell"]["split"]),
                 answer_type=row.get("answer_type"),

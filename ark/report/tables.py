@@ -73,9 +73,10 @@ def strata_table(results: Sequence[Mapping[str, Json]], kinds: Sequence[str] | N
             for value, measures in groups.items():
                 n = next(iter(measures.values()))["n"]
                 cells = [percent(measures.get(c)) for c in COLUMNS]
-                graph = result["cell"]["graph"]
-                rows.append([graph, row_name(result), f"{kind}={value}", str(n), *cells])
-    header = ["graph", "method", "questions", "n", *(TITLES[c] for c in COLUMNS)]
+                cell = result["cell"]
+                name = row_name(result) + _reading(result)
+                rows.append([cell["graph"], cell["split"], name, f"{kind}={value}", str(n), *cells])
+    header = ["graph", "split", "method", "questions", "n", *(TITLES[c] for c in COLUMNS)]
     return markdown(header, rows) if rows else ""
 
 
@@ -86,12 +87,16 @@ def failure_table(errors: Sequence[tuple[str, str]]) -> str:
 
 def footer(results: Sequence[Mapping[str, Json]]) -> str:
     """What a reader must know beside the numbers."""
-    several = len({r["cell"]["graph"] for r in results}) > 1
 
     def where(result: Mapping[str, Json]) -> str:
-        return f"{result['cell']['graph']}, {row_name(result)}" if several else row_name(result)
+        cell = result["cell"]
+        return f"{cell['graph']} {cell['split']}, {row_name(result)}{_reading(result)}"
 
-    lines = ["Percent, mean [95 % interval]; failed and missing questions count as 0."]
+    cuts = sorted({r["cell"]["reading"]["cut"] for r in results})
+    lines = [
+        "Percent, mean [95 % interval]; failed and missing questions count as 0. All measures are "
+        f"of the first {' or '.join(map(str, cuts))} ranks."
+    ]
     if any(r["cell"]["candidates"] == "answer_type" for r in results):
         lines.append("Answer type given.")
     for result in results:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import subprocess
@@ -10,18 +11,30 @@ from pathlib import Path
 
 from ark.records import Json
 
+SELFCHECK = "selfcheck.json"
 PACKAGES = ("ark-harness", "numpy", "scipy", "pandas", "pyarrow", "bm25s", "hydra-core", "litellm")
 
 
-def environment() -> dict[str, Json]:
-    """Code version, Python, platform, cores and package versions."""
+def environment(graph: Path) -> dict[str, Json]:
+    """Code version, Python, platform, cores and package versions.
+
+    ``selfcheck`` is the sha256 of what scripts/selfcheck.py left in the folder ``graph``, or None.
+    """
     return {
         "commit": _commit(),
         "python": platform.python_version(),
         "platform": f"{platform.system()}-{platform.machine()}",
         "cores": os.cpu_count(),
         "packages": {name: _version(name) for name in PACKAGES},
+        "selfcheck": _sha256(graph / SELFCHECK),
     }
+
+
+def _sha256(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None
 
 
 def _version(name: str) -> str | None:

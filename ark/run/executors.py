@@ -5,10 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+
+def run_coroutine(coroutine: Coroutine[Any, Any, T]) -> T:
+    """``asyncio.run``, also where a loop is running already (a notebook): then in a thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()
 
 
 class InterruptedRunError(Exception):
@@ -24,7 +35,7 @@ class LocalExecutor:
 
     def map(self, work: Callable[[T], Awaitable[None]], items: Sequence[T]) -> None:
         """Run ``work`` on every item; an error stops the rest. Raises InterruptedRunError."""
-        asyncio.run(self._map(work, items))
+        run_coroutine(self._map(work, items))
 
     async def _map(self, work: Callable[[T], Awaitable[None]], items: Sequence[T]) -> None:
         pending = iter(items)

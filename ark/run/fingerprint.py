@@ -6,7 +6,6 @@ new id, and old journals are never continued by code that would have answered di
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import inspect
 import random
@@ -14,15 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from ark.backbone import ScriptedBackbone
-from ark.errors import ArkError
 from ark.graph import open_or_build, source_for
 from ark.protocols import Context, Method
 from ark.records import Json
+from ark.run.checks import checked
+from ark.run.executors import run_coroutine
 from ark.run.identity import canonical_json, digest
+from ark.run.source import PACKAGES
 from ark.search import BM25
 
 QUESTION = "Which plant in the walled garden do moths visit after sunset?"
-PACKAGES = ("ark", "baselines")
 
 
 def fingerprint(method: Method, root: Path) -> str:
@@ -47,10 +47,11 @@ def behaviour(method: Method, root: Path) -> Json:
     backbone = _Recorder(list(method.probe or ()))
     context = Context(graph, BM25.open_or_build(graph, root), backbone, random.Random(0))
     out: list[Json] = []
-    for agent in range(min(method.agents, 2)):
+    for agent in range(2):  # whatever method.agents is: it is a reading
         try:
-            attempt = asyncio.run(method.attempt(QUESTION, context, agent))
-        except ArkError as error:
+            attempt = run_coroutine(method.attempt(QUESTION, context, agent))
+            attempt = checked(attempt, graph.n_nodes)
+        except Exception as error:  # noqa: BLE001 (its failure on the toy graph is behaviour too)
             out.append({"error": type(error).__name__})
             continue
         out.append(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 
 from ark.protocols import Backbone, Graph, Method, Relevance
 from ark.records import Json
+from ark.run.source import foreign_source
 from ark.run.spec import CellSpec, Reading
 
 SCHEMA = 1  # of the run folder and result.json
@@ -67,13 +68,36 @@ def run_identity(
     return {
         "schema": SCHEMA,
         "graph": {"source": spec.graph.source, "content_hash": graph.content_hash},
-        "questions": {"split": spec.split, "limit": spec.limit, "sha256": questions},
+        "questions": {"split": spec.split, "sha256": questions},
         "search": dict(search.identity),
-        "method": {"target": spec.method.target, **method.identity},
-        "backbone": dict(backbone.identity) if asks_backbone(method) else None,
+        "method": {
+            "target": spec.method.target,
+            **_fields(method),
+            **method.identity,  # may replace a field by what it stands for (a prompt's hash)
+            **_source(type(method)),
+        },
+        "backbone": (
+            {"target": spec.backbone.target, **backbone.identity, **_source(type(backbone))}
+            if asks_backbone(method)
+            else None
+        ),
         "seed": spec.seed,
         "fingerprint": fingerprint,
     }
+
+
+def _fields(method: Method) -> dict[str, Json]:
+    """Every setting but readings, so that a method cannot forget one. Others must be plain JSON."""
+    if not is_dataclass(method) or method.probe is None:
+        return {}
+    kept = [f.name for f in fields(method) if f.name not in method.reading_fields]
+    return {name: getattr(method, name) for name in kept}
+
+
+def _source(cls: type) -> dict[str, Json]:
+    """The source hash of a user's plug-in; nothing for our own, which the fingerprint holds."""
+    source = foreign_source(cls)
+    return {} if source is None else {"source": source}
 
 
 def reading_identity(reading: Reading, candidate_types: tuple[str, ...] | None) -> dict[str, Json]:
@@ -81,5 +105,5 @@ def reading_identity(reading: Reading, candidate_types: tuple[str, ...] | None) 
     out: dict[str, Json] = asdict(reading)
     if reading.agents == 1:
         out["fusion"] = None
-    out["candidate_types"] = list(candidate_types) if candidate_types else None
+    out["candidate_types"] = sorted(set(candidate_types)) if candidate_types else None
     return out

@@ -41,7 +41,7 @@ def read_journal(folder: Path) -> Entries:
         try:
             record = json.loads(line)
             _take(out, record)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise UserError(
                 f"{folder / JOURNAL}, line {number} is damaged ({error}); remove that line and "
                 "run the same command again"
@@ -56,6 +56,7 @@ def _take(out: Entries, record: dict[str, Json]) -> None:
         for name in ("nodes", "picked_at"):
             record[name] = tuple(record[name])
         line = AgentLine(**record)
+        _check(line)
         out.agents[line.query, line.agent] = line
     elif kind == "query":
         record["usage"] = Usage(**record["usage"])
@@ -64,6 +65,17 @@ def _take(out: Entries, record: dict[str, Json]) -> None:
         out.outcomes[outcome.query] = outcome
     else:
         raise ValueError(f"unknown kind {kind!r}")
+
+
+def _check(line: AgentLine) -> None:
+    texts = (line.query, *line.nodes, *line.usage)
+    numbers = [n for u in line.usage.values() for n in (u.calls, u.prompt_tokens)]
+    if not all(isinstance(text, str) for text in texts) or not all(
+        type(number) is int for number in (line.agent, *numbers)
+    ):
+        raise ValueError("a field is of the wrong type")
+    if line.status not in ("ok", "limit", "failed") or not isinstance(line.answers, int | None):
+        raise ValueError(f"status {line.status!r}, answers {line.answers!r}")
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -75,12 +87,23 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                 yield number, line.decode("utf-8", errors="replace")
 
 
-def read_trajectory(folder: Path, offset: int) -> dict[str, Json]:
-    """The trajectory at a byte offset that an ``agent`` line names."""
-    with (folder / TRAJECTORIES).open("rb") as file:
-        file.seek(offset)
-        record: dict[str, Json] = json.loads(file.readline())
-    return record
+def read_trajectory(folder: Path, line: AgentLine) -> dict[str, Json]:
+    """The trajectory that an ``agent`` line names by byte offset.
+
+    Raises UserError if it is not there any more: the file was cut, or another lies in its place.
+    """
+    try:
+        with (folder / TRAJECTORIES).open("rb") as file:
+            file.seek(line.trajectory or 0)
+            record: dict[str, Json] = json.loads(file.readline())
+        if (record["query"], record["agent"]) == (line.query, line.agent):
+            return record
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    raise UserError(
+        f"the trajectory of agent {line.agent} on {line.query} is not in {folder / TRAJECTORIES} "
+        "any more; its result still counts"
+    )
 
 
 class JournalWriter:

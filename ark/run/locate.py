@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from ark.errors import UserError, unknown
 from ark.records import Json
+from ark.run.values import check_call
 
 T = TypeVar("T")
 
@@ -22,6 +23,8 @@ def locate(target: str, kind: str) -> Any:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         raise UserError(f"{kind}.target={target}: no module {error.name!r}") from None
+    except (ImportError, TypeError, ValueError) as error:
+        raise UserError(f"{kind}.target={target}: cannot be imported ({error})") from None
     found = getattr(module, name, None)
     if not inspect.isclass(found):
         classes = [n for n, value in vars(module).items() if inspect.isclass(value)]
@@ -36,7 +39,10 @@ def build(target: str, kind: str, settings: Mapping[str, Json]) -> Any:
 
 def setting_names(cls: Any) -> list[str]:
     """What a plug-in's constructor takes."""
-    return list(inspect.signature(cls).parameters)
+    try:
+        return list(inspect.signature(cls).parameters)
+    except ValueError:
+        raise UserError(f"{cls.__module__}:{cls.__name__} is no plug-in of this harness") from None
 
 
 def _make(cls: type[T], kind: str, settings: Mapping[str, Json]) -> T:
@@ -44,6 +50,7 @@ def _make(cls: type[T], kind: str, settings: Mapping[str, Json]) -> T:
     for name in settings:
         if name not in known:
             raise UserError(unknown("setting", f"{kind}.{name}", [f"{kind}.{k}" for k in known]))
+    check_call(kind, cls, settings)
     try:
         return cls(**settings)
     except TypeError as error:

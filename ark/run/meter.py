@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ark.protocols import Backbone
 from ark.records import Completion, Json, Message, Usage
+from ark.run.checks import checked_completion
 from ark.run.identity import canonical_json
 
 LEDGER = "ledger.jsonl"
@@ -111,6 +112,7 @@ class Meter:
             max_tokens=max_tokens,
             temperature=temperature,
         )
+        checked_completion(completion)
         self.by_tag[tag] = self.by_tag.get(tag, Usage()) + completion.usage
         self.model = completion.model
         self._paid(tag, completion.usage)

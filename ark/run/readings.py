@@ -44,7 +44,10 @@ def read(
     The candidate filter comes after fusion and before the cut (design, rules 4 and 11); nodes that
     are the same answer count once. Random fusion is seeded by run seed and question.
     """
-    return [_score(query, entries, graph, reading, candidate_types, seed) for query in queries]
+    try:
+        return [_score(q, entries, graph, reading, candidate_types, seed) for q in queries]
+    except KeyError as error:
+        raise UserError(f"the journal names a node that is not in the graph: {error}") from None
 
 
 def _score(
@@ -68,10 +71,12 @@ def _score(
     fused = fuse(lists, reading.fusion, rng)
     countable = list(dict.fromkeys(same(node) for node in fused if keep is None or keep(node)))
     ranked = tuple(countable[: reading.cut])
-    judged = judge(ranked, query.answer_ids, keep=keep, same=same)
+    # The filter looks at nodes as they are; what it kept is then written as one of its equals.
+    gold = [same(node) for node in query.answer_ids if keep is None or keep(node)]
+    judged = judge(ranked, gold)
     committed = _committed(present, ranked, same)
     if committed is not None:
-        chosen = judge(committed, query.answer_ids, keep=keep, same=same, answers=len(committed))
+        chosen = judge(committed, gold, answers=len(committed))
         judged = replace(judged, answered=chosen.answered, correct=chosen.correct)
     differ = len(set(lists)) > 1 if len(lists) > 1 else None
     return Scored(query, status, ranked, score_row(judged), usage, differ)

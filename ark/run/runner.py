@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import random
 import time
+import traceback
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ark.errors import QueryFailedError, RetryableError
+from ark.errors import FatalBackboneError, QueryFailedError, RetryableError, UserError
 from ark.protocols import Context, Method, Tracker
 from ark.records import AgentLine, Attempt, Json, Outcome, Query, Ranking, Status, Trajectory, Usage
+from ark.run.checks import checked
 from ark.run.environment import environment
 from ark.run.executors import LocalExecutor
 from ark.run.identity import digest
@@ -24,6 +26,7 @@ from ark.run.result import per_query_csv, result, timings, write_atomic
 from ark.run.session import Session, open_session
 from ark.run.spec import CellSpec, Transport
 from ark.run.trackers import Careful, NoTracker
+from ark.text import clip
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,12 @@ class Done:
     path: Path
     data: dict[str, Json]
     failed: int
+    reason: str = ""  # the commonest error of failed questions
+
+    def __repr__(self) -> str:
+        """Short: the data are long."""
+        cell = self.data["cell"]
+        return f"Done({cell['graph']} {cell['split']}, {cell['method']}, {self.path})"
 
 
 def run_cell(
@@ -110,6 +119,7 @@ class _Work:
         self._progress = progress
         self._ledger = Ledger(session.folder)
         self._left: Counter[str] = Counter()
+        self._reported: set[type[Exception]] = set()
 
     def close_ended(self, pending: Sequence[tuple[Query, int]]) -> None:
         """Count what is open; close questions whose agents ended but whose line was lost."""
@@ -158,10 +168,30 @@ class _Work:
         spec = self._session.spec
         rng = random.Random(digest({"seed": spec.seed, "query": query.id, "agent": agent}))
         context = Context(self._session.graph, self._session.search, meter, rng, query)
+        method = self._session.method
         try:
-            return await self._session.method.attempt(query.text, context, agent), None
+            attempt = await method.attempt(query.text, context, agent)
+            return checked(attempt, self._session.graph.n_nodes), None
+        except (UserError, FatalBackboneError):
+            raise
         except (QueryFailedError, RetryableError) as error:
             return _failed(), f"{type(error).__name__}: {error}"
+        except Exception as error:  # a plug-in's bug loses its question, not the run
+            if method.probe is None:  # the caller's own function: the error is theirs to see
+                raise
+            self._report(query, agent, error)
+            return _failed(), f"{type(error).__name__}: {clip(str(error), 300)}"
+
+    def _report(self, query: Query, agent: int, error: Exception) -> None:
+        """The traceback into ``errors.log``; the first of its kind also as a line for the user."""
+        path = self._session.folder / "errors.log"
+        with path.open("a", encoding="utf-8", errors="replace") as file:
+            file.write(f"question {query.id}, agent {agent}\n")
+            file.write("".join(traceback.format_exception(error)) + "\n")
+        if type(error) not in self._reported:
+            self._reported.add(type(error))
+            what = f"{type(error).__name__}: {clip(str(error), 200)}"
+            self._progress.note(f"a question failed: {what} (tracebacks in {path})")
 
     def _paid(self, item: tuple[Query, int], tag: str, usage: Usage) -> None:
         self._ledger.paid(item[0].id, item[1], tag, usage)
@@ -204,14 +234,16 @@ def _finish(session: Session, entries: Entries, seconds: float) -> Done:
     scored = _read(session, entries, session.queries)
     data = result(session.identity, session.labels(), scored)
     data["timings"] = timings(entries, scored, seconds)
-    data["environment"] = environment()
+    data["environment"] = environment(session.graph.path)
     kept = [u for line in entries.agents.values() for u in line.usage.values()]
     data["lost"] = lost(session.folder, summed(kept))
     path = session.reading_folder / "result.json"
     write_atomic(session.reading_folder / "per_query.csv", per_query_csv(scored))
     write_atomic(path, json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     counts = data["counts"]
-    return Done(path, data, counts["failed"] + counts["missing"])
+    errors = Counter(o.error for o in entries.outcomes.values() if o.error)
+    reason = f"{errors.most_common(1)[0][0]} (all in {session.folder})" if errors else ""
+    return Done(path, data, counts["failed"] + counts["missing"], reason)
 
 
 def _failed() -> Attempt:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ark.errors import UserError, unknown
-from ark.graph import KnowledgeGraph, data_root, open_or_build, source_for
+from ark.graph import KnowledgeGraph, data_root, graph_folder, open_or_build, source_for
 from ark.protocols import Backbone, Method
 from ark.queries import load_queries, questions_for, questions_hash, select, wording_of
+from ark.queries.files import questions_beside
+from ark.queries.forms import to_json
 from ark.queries.stark import STARK_GRAPHS, questions_of
 from ark.records import Json, Query
 from ark.run.fingerprint import fingerprint
@@ -25,6 +29,8 @@ from ark.run.locate import build, locate, setting_names
 from ark.run.result import write_atomic
 from ark.run.spec import CellSpec, GraphSpec, Reading
 from ark.search import BM25
+
+ANNOUNCED = ("hpo", "cwe", *STARK_GRAPHS)
 
 
 @dataclass(frozen=True)
@@ -46,13 +52,22 @@ class Session:
         """Where this reading's result lies."""
         return self.folder / "readings" / self.identity.cell_id
 
+    def _other(self) -> dict[str, Json]:
+        """Settings beside the method's that are not the defaults: rows must not look alike."""
+        out = {f"search.{k}": v for k, v in _changed_fields(self.spec.search).items()}
+        if self.spec.seed:
+            out["seed"] = self.spec.seed
+        if self.spec.graph.candidate_types:
+            out["candidates"] = "+".join(self.spec.graph.candidate_types)
+        return out
+
     def labels(self) -> dict[str, Json]:
         """What tables print of a cell."""
         return {
             "graph": self.spec.graph.source,
             "method": self.method.label,
             "backbone": self.backbone.label if asks_backbone(self.method) else None,
-            "changed": _changed(self.method),
+            "changed": {**_changed(self.method), **self._other()},
             "split": self.spec.split,
             "candidates": self.spec.candidates,
             "credit": self.graph.manifest.get("credit", ""),
@@ -66,7 +81,8 @@ def open_session(spec: CellSpec, results_dir: Path, method: Method | None = None
     if method is None:
         method = build(spec.method.target, "method", spec.method.settings)
     backbone = _backbone(spec)
-    graph = open_or_build(source_for(spec.graph.source, **spec.graph.settings), root)
+    graph = _opened(spec.graph, root)
+    spec = replace(spec, graph=with_candidates(spec.graph, graph))
     for node_type in spec.graph.candidate_types or ():
         if node_type not in graph.node_types:
             raise UserError(unknown("graph.candidate_types", node_type, graph.node_types))
@@ -98,12 +114,25 @@ def open_session(spec: CellSpec, results_dir: Path, method: Method | None = None
 
 def _changed(method: Method) -> dict[str, Json]:
     """Settings that are not those of the preset, readings left out: tables name them."""
-    if not is_dataclass(method):
-        return {}
-    values = {f.name: getattr(method, f.name) for f in fields(method) if f.default is not MISSING}
-    defaults = {f.name: f.default for f in fields(method)}
-    skip = method.reading_fields
-    return {k: v for k, v in values.items() if k not in skip and v != defaults[k]}
+    changed = _changed_fields(method) if is_dataclass(method) else {}
+    return {k: v for k, v in changed.items() if k not in method.reading_fields}
+
+
+def _changed_fields(record: Any) -> dict[str, Json]:
+    return {
+        f.name: getattr(record, f.name)
+        for f in fields(record)
+        if f.default is not MISSING and getattr(record, f.name) != f.default
+    }
+
+
+def _opened(spec: GraphSpec, root: Path) -> KnowledgeGraph:
+    """The graph; a first build of a large one is announced, as it takes a while."""
+    source = source_for(spec.source, **spec.settings)
+    if spec.source in ANNOUNCED and not graph_folder(source, root).exists():
+        sys.stderr.write(f"building graph, index and questions of {spec.source} (once)\n")
+        sys.stderr.flush()
+    return open_or_build(source, root)
 
 
 def _backbone(spec: CellSpec) -> Backbone:
@@ -112,6 +141,14 @@ def _backbone(spec: CellSpec) -> Backbone:
         settings.setdefault("seed", spec.seed)  # it draws, and the run's seed decides
     made: Backbone = build(spec.backbone.target, "backbone", settings)
     return made
+
+
+def with_candidates(spec: GraphSpec, graph: KnowledgeGraph) -> GraphSpec:
+    """The same graph with the candidate types that its files name, where the user names none."""
+    found = graph.manifest.get("notes", {}).get("candidate_types")
+    if spec.candidate_types is not None or not found:
+        return spec
+    return replace(spec, candidate_types=tuple(found))
 
 
 def all_questions(
@@ -127,33 +164,30 @@ def all_questions(
         return load_queries(queries, opened)
     if graph.source == "table":
         return load_queries(Path(str(graph.settings["path"])), opened)
+    if graph.source == "files":
+        return questions_beside(opened, graph.settings, split)
     if graph.source in STARK_GRAPHS:
         return questions_of(opened, graph.source, graph.settings, split)
     return questions_for(opened, graph.source, root)
 
 
 def _describe(folder: Path, identity: Identity, queries: Sequence[Query]) -> None:
-    """``run.json`` and ``queries.jsonl``: the folder can be read and cited by itself."""
+    """``run.json`` and ``queries.jsonl``: the folder can be read and cited by itself.
+
+    Both follow from the identity, so a file that is missing or damaged is written again.
+    """
+    lines = [canonical_json({**to_json(q), "wording": wording_of(q)}) for q in queries]
+    files = {
+        "queries.jsonl": "\n".join(lines) + "\n",
+        "run.json": canonical_json(dict(identity.run)) + "\n",
+    }
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if not (folder / "run.json").is_file():
-            lines = [
-                canonical_json(
-                    {
-                        "id": q.id,
-                        "query": q.text,
-                        "answer_ids": q.answer_ids,
-                        "cluster": q.cluster,
-                        "hops": q.hops,
-                        "textual": q.textual,
-                        "answer_type": q.answer_type,
-                        "wording": wording_of(q),
-                    }
-                )
-                for q in queries
-            ]
-            write_atomic(folder / "queries.jsonl", "\n".join(lines) + "\n")
-            write_atomic(folder / "run.json", canonical_json(dict(identity.run)) + "\n")
+        for name, text in files.items():
+            path = folder / name
+            wanted = text.encode("utf-8", "replace")
+            if not path.is_file() or path.read_bytes() != wanted:
+                write_atomic(path, text)
     except OSError as error:
         raise UserError(
             f"results_dir: cannot write to {folder} ({error.strerror}); choose another one"

@@ -9,6 +9,7 @@ from pathlib import Path
 from ark.agent.fusion import Fusion
 from ark.errors import UserError, unknown
 from ark.records import Json
+from ark.run.values import check_value
 from ark.search import BM25Settings
 
 CANDIDATES = ("graph", "answer_type")
@@ -44,7 +45,8 @@ class Reading:
     def __post_init__(self) -> None:
         if self.candidates not in CANDIDATES:
             raise UserError(unknown("candidates", self.candidates, CANDIDATES))
-        if not isinstance(self.cut, int) or not 1 <= self.cut <= 100:
+        check_value("cut", self.cut, int)
+        if not 1 <= self.cut <= 100:
             raise UserError(f"cut={self.cut} must be a whole number from 1 to 100")
 
 
@@ -65,10 +67,10 @@ class CellSpec:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.limit is not None and (not isinstance(self.limit, int) or self.limit < 1):
+        check_value("limit", self.limit, int | None)
+        check_value("seed", self.seed, int)
+        if self.limit is not None and self.limit < 1:
             raise UserError(f"limit={self.limit} must be a whole number >= 1, or null for all")
-        if not isinstance(self.seed, int):
-            raise UserError(f"seed={self.seed} must be a whole number")
         Reading(self.fusion, 1, self.cut, self.candidates)  # reports its own mistakes early
 
 
@@ -82,7 +84,10 @@ class Transport:
     progress: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.concurrency, int) or self.concurrency < 1:
+        check_value("concurrency", self.concurrency, int)
+        check_value("max_failures", self.max_failures, int)
+        check_value("progress", self.progress, bool)
+        if self.concurrency < 1:
             raise UserError(f"concurrency={self.concurrency} must be a whole number >= 1")
-        if not isinstance(self.max_failures, int) or self.max_failures < 0:
+        if self.max_failures < 0:
             raise UserError(f"max_failures={self.max_failures} must be a whole number >= 0")

@@ -14,7 +14,6 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -24,8 +23,16 @@ from ark.protocols import Ints
 from ark.records import Hit, Json
 from ark.search.documents import Documents, document
 from ark.search.equal import Equal
-from ark.search.kernel import Scores, accumulate_numpy, compiled, numba_available
+from ark.search.kernel import (
+    Scores,
+    accumulate_numpy,
+    best_numpy,
+    compiled,
+    compiled_best,
+    numba_available,
+)
 from ark.search.settings import BM25Settings
+from ark.search.stored import StoredIndex
 from ark.search.tokenizers import tokenizer
 from ark.search.topk import top_k
 
@@ -40,7 +47,7 @@ class BM25:
 
     def __init__(
         self,
-        index: Any,
+        index: StoredIndex,
         graph: KnowledgeGraph,
         root: Path,
         settings: BM25Settings,
@@ -56,11 +63,12 @@ class BM25:
         self._siblings: dict[Documents, BM25] = {}
         self._tokens = tokenizer(settings.tokenizer, settings.stopwords)
         self._rows = _rows(graph, settings)
-        self._documents_n = int(index.scores["num_docs"])
+        self._documents_n = index.documents
         self._cache: OrderedDict[str, Scores] = OrderedDict()
         self._cache_size = max(1, CACHE_BYTES // max(1, 4 * graph.n_nodes))
         large = self._documents_n > COMPILE_ABOVE and numba_available()
         self._accumulate = compiled() if large else accumulate_numpy
+        self._best = compiled_best() if large else best_numpy
 
     @property
     def identity(self) -> Mapping[str, Json]:
@@ -109,12 +117,12 @@ class BM25:
             self._cache.move_to_end(query)
             return cached
         out = np.zeros(self._documents_n, dtype=np.float32)
-        vocabulary = self._index.vocab_dict
+        vocabulary = self._index.vocabulary
         known = [vocabulary[t] for t in self._tokens(query) if t in vocabulary]
         if known:
-            parts = self._index.scores
+            index = self._index
             ids = np.asarray(known, dtype=np.int64)
-            self._accumulate(parts["data"], parts["indices"], parts["indptr"], ids, out)
+            self._accumulate(index.data, index.indices, index.indptr, ids, out)
             # bm25l and bm25+ give absent words a constant, left out here: it is the same for every
             # node, so the order stands, and a node without a matching word keeps score 0.
         if self._rows is not None:
@@ -129,9 +137,7 @@ class BM25:
 
     def search(self, query: str, k: int) -> list[Hit]:
         """The ``k`` best matching nodes of the graph."""
-        scores = self.scores(query)
-        matching = np.flatnonzero(scores > 0)
-        hits = top_k(matching.astype(np.int64), scores[matching], k)
+        hits = self._best(self.scores(query), k)
         return hits if self._last is None or not hits else self._without_equals(hits, self._last)
 
     def _without_equals(self, hits: list[Hit], last: Ints) -> list[Hit]:
@@ -213,11 +219,9 @@ def _build(documents: Iterable[str], settings: BM25Settings, folder: Path) -> No
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def _load(folder: Path) -> Any:
-    import bm25s
-
+def _load(folder: Path) -> StoredIndex:
     try:
-        return bm25s.BM25.load(folder, mmap=True, show_progress=False, verbosity=0)
+        return StoredIndex.open(folder)
     except (OSError, ValueError, KeyError) as error:
         raise _damaged(folder, error) from error
 

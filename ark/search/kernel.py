@@ -13,11 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ark.records import Hit
+from ark.search.topk import top_k
+
 Scores = NDArray[np.float32]
 Kernel = Callable[
     [NDArray[Any], NDArray[Any], NDArray[Any], NDArray[np.int64], Scores],
     None,
 ]
+Best = Callable[[Scores, int], list[Hit]]
+_FEW = 1_000  # hits; more are sorted
 
 
 def numba_available() -> bool:
@@ -44,3 +49,22 @@ def compiled() -> Kernel:
     from ark.search.kernel_numba import accumulate
 
     return accumulate
+
+
+def best_numpy(scores: Scores, k: int) -> list[Hit]:
+    """The ``k`` best scores above 0 with their nodes, by the ranking rule."""
+    matching = np.flatnonzero(scores > 0)
+    return top_k(matching.astype(np.int64), scores[matching], k)
+
+
+def compiled_best() -> Best:
+    """The same in one pass, which spares sorting a million matches."""
+    from ark.search.kernel_numba import best
+
+    def compiled(scores: Scores, k: int) -> list[Hit]:
+        if not 0 < k <= _FEW:
+            return best_numpy(scores, k)
+        nodes, found = best(scores, k)
+        return top_k(nodes, found, k)
+
+    return compiled

@@ -101,7 +101,8 @@ def neighbours(folder: str, relations: int, nodes: list[int], hub: int) -> dict[
 def main() -> None:
     """``peer.py JOB REQUEST``, the request as JSON."""
     answers, sys.stdout = sys.stdout, sys.stderr
-    job = {"score": score, "neighbours": neighbours}[sys.argv[1]]
+    jobs: dict[str, Any] = {"score": score, "neighbours": neighbours}
+    job = jobs[sys.argv[1]]
     found = job(**json.loads(Path(sys.argv[2]).read_text(encoding="utf-8")))
     packages = ("stark-qa", "torch", "torchmetrics")
     found["versions"] = {name: importlib.metadata.version(name) for name in packages}

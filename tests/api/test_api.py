@@ -91,6 +91,10 @@ def test_wrong_answers_of_a_retriever_are_named() -> None:
         ark.evaluate(lambda _q, _g: ["nowhere"], graph="toy", split="all")
     with pytest.raises(UserError, match="return a list of node ids"):
         ark.evaluate(lambda _q, _g: "p1", graph="toy", split="all")
+    with pytest.raises(UserError, match="rank returned None"):
+        ark.evaluate(lambda _q, _g: None, graph="toy", split="all")  # type: ignore[arg-type,return-value]
+    with pytest.raises(UserError, match="rank must be a function"):
+        ark.evaluate(None, graph="toy")  # type: ignore[arg-type]
     with pytest.raises(ZeroDivisionError):
         ark.evaluate(lambda _q, _g: [str(1 / 0)], graph="toy", split="all")
     with pytest.raises(UserError, match="did you mean toy"):
@@ -111,9 +115,12 @@ def test_a_kept_folder_resumes_while_the_source_stays(tmp_path: Path) -> None:
         asked.append(query)
         return [graph.id(0)]
 
-    first = ark.evaluate(rank, graph="toy", split="all", results_dir=tmp_path)
+    with pytest.raises(UserError, match="give it a name"):  # a closure: its text is not all of it
+        ark.evaluate(rank, graph="toy", split="all", results_dir=tmp_path)
+    kept = {"graph": "toy", "split": "all", "results_dir": tmp_path, "name": "counting"}
+    first = ark.evaluate(rank, **kept)  # type: ignore[arg-type]
     made = len(asked)
-    second = ark.evaluate(rank, graph="toy", split="all", results_dir=tmp_path)
+    second = ark.evaluate(rank, **kept)  # type: ignore[arg-type]
     assert len(asked) == made > 0
     assert first.path == second.path
     fresh = ark.evaluate(rank, graph="toy", split="all")
@@ -156,3 +163,14 @@ def test_candidate_types_are_those_of_the_configs() -> None:
     for file in (Path(__file__).resolve().parents[2] / "configs" / "graph").glob("*.yaml"):
         types = OmegaConf.load(file).get("candidate_types")
         assert CANDIDATE_TYPES.get(file.stem) == (None if types is None else tuple(types))
+
+
+async def in_a_loop() -> None:
+    """What a notebook does: a loop is running already."""
+    assert ark.evaluate(bm25, graph="toy", split="all").failed == 0
+
+
+def test_a_running_loop_is_no_obstacle() -> None:
+    import asyncio
+
+    asyncio.run(in_a_loop())

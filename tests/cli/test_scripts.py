@@ -54,10 +54,10 @@ def test_show_prints_the_walk(done: Done) -> None:
 
 
 def test_show_names_mistakes_in_a_line(done: Done, tmp_path: Path) -> None:
-    assert "for example toy-" in script("show.py", str(done.path), "toy-9999", code=1)
-    assert "is no run folder" in script("show.py", str(tmp_path), "q", code=1)
+    assert "for example toy-" in script("show.py", str(done.path), "toy-9999", code=2)
+    assert "is no run folder" in script("show.py", str(tmp_path), "q", code=2)
     assert "no agent has ended" in script(
-        "show.py", str(done.path), "toy-01", "--agent", "7", code=1
+        "show.py", str(done.path), "toy-01", "--agent", "7", code=2
     )
 
 
@@ -67,7 +67,7 @@ def test_tool_use_shares_add_up(done: Done, tmp_path: Path) -> None:
     shares = [float(cell.strip(" %")) for cell in row.split("|")[4:-1]]
     assert abs(sum(shares) - 100) < 0.5
     assert "search_in_graph" in text
-    assert "is no run folder" in script("tool_use.py", str(tmp_path), code=1)
+    assert "is no run folder" in script("tool_use.py", str(tmp_path), code=2)
 
 
 def test_tables_read_a_folder(done: Done, tmp_path: Path) -> None:
@@ -79,6 +79,6 @@ def test_tables_read_a_folder(done: Done, tmp_path: Path) -> None:
     csv = script("tables.py", results, "--format", "csv")
     assert csv.startswith("graph,split,method,n,Hit@1")
     (tmp_path / "result.json").write_text("{}")
-    assert "is no result.json" in script("tables.py", str(tmp_path), code=1)
+    assert "is no result.json" in script("tables.py", str(tmp_path), code=2)
     (tmp_path / "result.json").unlink()
-    assert "run a cell first" in script("tables.py", str(tmp_path), code=1)
+    assert "run a cell first" in script("tables.py", str(tmp_path), code=2)

@@ -88,7 +88,7 @@ def sample(graph: KnowledgeGraph) -> list[int]:
 
 
 class TestShippedSources(SourceContract):
-    """``table`` and STaRK read small folders; a package that is missing skips its source."""
+    """``files``, ``table`` and STaRK read small folders; a missing package skips its source."""
 
     @pytest.fixture(params=source_names())
     def make(
@@ -99,11 +99,13 @@ class TestShippedSources(SourceContract):
         monkeypatch: pytest.MonkeyPatch,
     ) -> Any:
         self.source_name = request.param
-        settings = {}
-        if request.param == "table":
+        settings: dict[str, Any] = {}
+        if request.param in ("files", "table"):
             settings["path"] = tmp_path
             (tmp_path / "nodes.csv").write_text("id,type,name,text\na,t,A,x\nb,t,A,\nc,u,C,z\n")
             (tmp_path / "edges.csv").write_text("source,target,type\na,b,r\na,b,r\nc,c,s\nb,c,s\n")
+        if request.param == "files":
+            settings["columns"] = {"relation": "type"}
         if request.param in STARK_GRAPHS:  # the data hub is never asked by a test
             monkeypatch.setenv("ARK_DATA", str(data_root_path))
             settings["root"] = write_all(tmp_path)

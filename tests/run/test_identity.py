@@ -81,6 +81,47 @@ def test_transport_is_no_field_of_the_cell() -> None:
     assert not {f.name for f in fields(Transport)} & {f.name for f in fields(CellSpec)}
 
 
+def test_order_and_limit_without_effect_do_not_change_ids(tmp_path: Path) -> None:
+    whole = replace(BASE, limit=None)
+    assert opened(whole, tmp_path).identity == opened(replace(BASE, limit=999), tmp_path).identity
+    a, b = (
+        opened(replace(BASE, graph=GraphSpec("toy", {}, types)), tmp_path).identity
+        for types in (("plant", "insect"), ("insect", "plant", "insect"))
+    )
+    assert a == b
+
+
+def test_the_fingerprint_does_not_depend_on_what_ran_before(tmp_path: Path) -> None:
+    def of(root: Path, agents: int) -> str:
+        return fingerprint(build(ARK.target, "method", {"agents": agents}), root)
+
+    assert of(tmp_path / "a", 1) == of(tmp_path / "b", 3)
+
+
+def test_editing_a_method_of_ones_own_changes_the_run_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    text = (
+        "from dataclasses import dataclass\n"
+        "from ark.records import Attempt, Ranking\n"
+        "@dataclass(frozen=True)\n"
+        "class Mine:\n"
+        "    pool: int = 1\n"
+        "    label = 'Mine'\n    reading_fields = frozenset()\n    probe = ()\n"
+        "    agents = 1\n    identity = {}\n"
+        "    async def attempt(self, question, ctx, agent):\n"
+        "        return Attempt(Ranking((0,)))\n"
+    )
+    file = tmp_path / "own_method.py"
+    ids = []
+    for settings, edit in (({}, ""), ({"pool": 2}, ""), ({}, "# if n > 100: other\n")):
+        file.write_text(text + edit)
+        spec = replace(BASE, method=PluginSpec("mine", "own_method:Mine", settings))
+        ids.append(opened(spec, tmp_path / "results").identity.run_id)
+    assert len(set(ids)) == 3
+
+
 def test_results_dir_does_not_change_ids(tmp_path: Path) -> None:
     a = opened(BASE, tmp_path / "a").identity
     b = opened(BASE, tmp_path / "b").identity

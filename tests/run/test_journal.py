@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert entries.outcomes == {"q1": OUTCOME}
     assert entries.ended("q1", 0)
     assert not entries.ended("q1", 1)
-    found = read_trajectory(tmp_path, 0)
+    found = read_trajectory(tmp_path, LINE)
     assert found["messages"][0]["content"] == "line\nbreak é"
 
 
@@ -80,7 +81,13 @@ def test_offsets_go_on_after_a_torn_trajectory(tmp_path: Path) -> None:
     with JournalWriter(tmp_path) as writer:
         offset = writer.trajectory("q2", 1, TRAJECTORY)
     assert offset == len(whole)
-    assert read_trajectory(tmp_path, offset)["query"] == "q2"
+    line = AgentLine("q2", 1, "ok", trajectory=offset)
+    assert read_trajectory(tmp_path, line)["query"] == "q2"
+    with pytest.raises(UserError, match="is not in"):
+        read_trajectory(tmp_path, replace(line, agent=0))
+    path.unlink()
+    with pytest.raises(UserError, match="is not in"):
+        read_trajectory(tmp_path, line)
 
 
 def test_a_failed_agent_is_done_again_and_the_last_line_counts(tmp_path: Path) -> None:
@@ -93,7 +100,21 @@ def test_a_failed_agent_is_done_again_and_the_last_line_counts(tmp_path: Path) -
     assert entries.agents["q2", 0].nodes == ("z",)
 
 
-@pytest.mark.parametrize("text", ["nonsense", '{"kind": "x"}', '{"kind": "agent"}', "[]"])
+BROKEN = (
+    "nonsense",
+    '{"kind": "x"}',
+    '{"kind": "agent"}',
+    "[]",
+    "5",
+    "null",
+    '{"kind":"agent","query":"q","agent":0,"status":"weird","nodes":[],"picked_at":[],"usage":{}}',
+    '{"kind":"agent","query":"q","agent":0,"status":"ok","nodes":[null],"picked_at":[],"usage":{}}',
+    '{"kind":"agent","query":"q","agent":0,"status":"ok","nodes":[],"picked_at":[],"usage":null}',
+    "[" * 100_000,
+)
+
+
+@pytest.mark.parametrize("text", BROKEN, ids=range(len(BROKEN)))
 def test_damage_before_the_end_is_named(tmp_path: Path, text: str) -> None:
     write(tmp_path)
     path = tmp_path / JOURNAL
@@ -107,7 +128,8 @@ def test_lone_surrogates_do_not_stop_a_run(tmp_path: Path) -> None:
     with JournalWriter(tmp_path) as writer:
         offset = writer.trajectory("q\udc00", 0, odd)
         writer.agent(AgentLine("q\udc00", 0, "failed", error="\ud83d"))
-    assert read_trajectory(tmp_path, offset)["messages"][0]["content"] == "half ? smile"
+    line = AgentLine("q?", 0, "failed", trajectory=offset)
+    assert read_trajectory(tmp_path, line)["messages"][0]["content"] == "half ? smile"
     assert read_journal(tmp_path).agents["q?", 0].error == "?"
 
 

@@ -147,3 +147,22 @@ def test_fusion_is_a_reading_and_random_is_seeded_by_question(toy_graph: Knowled
     )
     assert a == b
     assert set(a) == set(row.ranked)
+
+
+def test_the_filter_looks_at_a_node_as_it_is_and_not_at_its_equal(
+    toy_graph: KnowledgeGraph,
+) -> None:
+    class CrossTyped:
+        """i4, written as its equal i1, is called a plant here."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(toy_graph, name)
+
+        def type(self, i: int) -> str:
+            return "plant" if toy_graph.id(i) == "i4" else toy_graph.type(i)
+
+    query = replace(Q2, answer_ids=("i4",))
+    found = entries(agent("q2", 0, "i1", "i4", "p1"))
+    (row,) = scored(found, CrossTyped(), query, candidates="answer_type")  # type: ignore[arg-type]
+    assert row.ranked == ("i1", "p1")
+    assert row.values["hit@1"] == 1.0

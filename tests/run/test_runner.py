@@ -56,7 +56,7 @@ def test_a_cell_leaves_a_folder_that_can_be_read(tmp_path: Path) -> None:
     assert len(entries.agents) == 3 * len(questions)
     line = next(iter(entries.agents.values()))
     assert line.trajectory is not None
-    trajectory = read_trajectory(folder, line.trajectory)
+    trajectory = read_trajectory(folder, line)
     assert trajectory["query"] == line.query
     assert trajectory["messages"][1]["role"] == "user"
 
@@ -183,6 +183,95 @@ def test_a_fatal_error_stops_and_lost_money_is_in_the_ledger(tmp_path: Path) -> 
     assert done.data["lost"]["cost"] == pytest.approx(0.01 * done.data["lost"]["calls"])
     entries = read_journal(done.path.parents[2])
     assert {line.model for line in entries.agents.values()} == {"paid-1"}
+
+
+BAD_RANKINGS: dict[str, Any] = {
+    "a row too far": Ranking((10**6,)),
+    "a negative row": Ranking((-1,)),
+    "a float": Ranking((1.5,)),  # type: ignore[arg-type]
+    "twice": Ranking((1, 1)),
+    "too many": Ranking(tuple(range(101))),
+    "answers": Ranking((1,), answers=3),
+}
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Fails in a way of its own on every question but those of even length."""
+
+    how: str
+    label: ClassVar[str] = "Broken"
+    reading_fields: ClassVar[frozenset[str]] = frozenset()
+    probe: ClassVar[Sequence[Mapping[str, Any]]] = ()
+    agents: ClassVar[int] = 1
+    identity: ClassVar[Mapping[str, Json]] = {}
+
+    async def attempt(self, question: str, ctx: Context, agent: int) -> Attempt:
+        if len(question) % 2 == 0:
+            return Attempt(Ranking((0,)))
+        if self.how == "none":
+            return None  # type: ignore[return-value]
+        if self.how == "status":
+            return Attempt(Ranking((0,)), "weird")  # type: ignore[arg-type]
+        if self.how == "raise":
+            raise ZeroDivisionError("by zero")
+        return Attempt(BAD_RANKINGS[self.how])
+
+
+@pytest.mark.parametrize("how", ["none", "status", "raise", *BAD_RANKINGS])
+def test_a_broken_method_loses_its_questions_only(
+    tmp_path: Path, how: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = replace(SPEC, method=PluginSpec("broken", f"{HERE}:Broken", {"how": how}))
+    done = run_cell(spec, transport(tmp_path))
+    counts = done.data["counts"]
+    assert counts["failed"] > 0
+    assert counts["ok"] > 0
+    assert done.reason
+    assert capsys.readouterr().err.count("a question failed: ") == 1
+    assert "Traceback" in (done.path.parents[2] / "errors.log").read_text()
+
+
+class BrokenBackbone:
+    """Answers with something that is no completion."""
+
+    label = "broken"
+    identity: ClassVar[Mapping[str, Json]] = {"backbone": "broken"}
+
+    def __init__(self, how: str) -> None:
+        self._how = how
+
+    async def complete(self, messages: Sequence[Message], **how: Any) -> Any:
+        message = Message("assistant", "x")
+        answers = {
+            "none": None,
+            "usage": Completion(message, None, "stop", "m"),  # type: ignore[arg-type]
+            "tokens": Completion(message, Usage(1, "5"), "stop", "m"),  # type: ignore[arg-type]
+            "cost": Completion(message, Usage(1, 1, 1, float("nan")), "stop", "m"),
+            "bytes": Completion(Message("assistant", b"x"), Usage(1), "stop", "m"),  # type: ignore[arg-type]
+        }
+        return answers[self._how]
+
+
+@pytest.mark.parametrize("how", ["none", "usage", "tokens", "cost", "bytes"])
+def test_a_broken_backbone_fails_its_questions(tmp_path: Path, how: str) -> None:
+    backbone = PluginSpec("broken", f"{HERE}:BrokenBackbone", {"how": how})
+    done = run_cell(replace(SPEC, backbone=backbone, limit=2), transport(tmp_path))
+    assert done.data["counts"]["failed"] == 2
+    assert done.data["usage"]["calls"] == 0
+
+
+def test_run_files_are_written_again_when_damaged(tmp_path: Path) -> None:
+    done = run_cell(SPEC, transport(tmp_path))
+    folder = done.path.parents[2]
+    whole = (folder / "queries.jsonl").read_bytes()
+    (folder / "queries.jsonl").write_text("{")
+    (folder / "run.json").unlink()
+    run_cell(SPEC, transport(tmp_path))
+    assert (folder / "queries.jsonl").read_bytes() == whole
+    assert (folder / "run.json").is_file()
+    again = replace(SPEC, queries=folder / "queries.jsonl")
+    assert run_cell(again, transport(tmp_path)).data["measures"] == done.data["measures"]
 
 
 class Complaining:

@@ -12,6 +12,7 @@ from ark.graph.data import GraphSource
 _SOURCES = {
     "amazon": "ark.graph.sources.stark:AmazonSource",
     "cwe": "ark.graph.sources.cwe:CweSource",
+    "files": "ark.graph.sources.files:FilesSource",
     "hpo": "ark.graph.sources.hpo:HpoSource",
     "mag": "ark.graph.sources.stark:MagSource",
     "prime": "ark.graph.sources.stark:PrimeSource",

@@ -78,7 +78,12 @@ class Columns:
             return None
         column = self.table.column(name)
         if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
-            return [_aliases(cell or []) for cell in column.to_pylist()]
+            try:
+                return [_aliases(cell or []) for cell in column.to_pylist()]
+            except (TypeError, ValueError) as error:
+                raise UserError(
+                    f"{self.file}: {name} must be lists of texts ({error}): mend it"
+                ) from None
         return self._parsed(name, "list of strings", _aliases, [])
 
     def _strings(self, name: str) -> pa.Array:
