@@ -201,7 +201,7 @@ class KnowledgeGraph:
         """
         row = self._row(i)
         wanted = None if relation is None else self._relation_number[relation]
-        near = merged(self._out.neighbors(row, wanted), self._in.neighbors(row, wanted))
+        near: Ints = merged(self._out.neighbors(row, wanted), self._in.neighbors(row, wanted))
         near = near[near != row]
         if node_type is not None:
             near = near[self._type_ids[near] == self._type_number[node_type]]

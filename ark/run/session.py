@@ -114,7 +114,7 @@ def open_session(spec: CellSpec, results_dir: Path, method: Method | None = None
 
 def _changed(method: Method) -> dict[str, Json]:
     """Settings that are not those of the preset, readings left out: tables name them."""
-    changed = _changed_fields(method) if is_dataclass(method) else {}
+    changed: dict[str, Json] = _changed_fields(method) if is_dataclass(method) else {}
     return {k: v for k, v in changed.items() if k not in method.reading_fields}
 
 

@@ -24,7 +24,7 @@ def check_value(name: str, value: object, annotation: object) -> None:
 
 def check_call(kind: str, call: Callable[..., Any], values: typing.Mapping[str, object]) -> None:
     """Check settings against the constructor that will take them."""
-    target = call.__init__ if isinstance(call, type) and "__init__" in vars(call) else call
+    target: Any = vars(call).get("__init__", call) if isinstance(call, type) else call
     try:
         hints = typing.get_type_hints(target)
     except (NameError, TypeError):  # annotations that only a type checker can read
