@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ark.agent import Ark
+from ark.agent.prompt import shipped
 from ark.agent.toolbox import Toolbox
 from ark.agent.tools import tool_schemas
 from ark.backbone import LexicalBackbone, RandomBackbone, ScriptedBackbone
@@ -94,6 +95,21 @@ def test_runs_repeat_and_draws_differ(
         for agent in range(3)
     }
     assert len(texts) > 1
+
+
+def test_another_wording_of_the_prompt_changes_no_rule_based_row(
+    toy_graph: KnowledgeGraph, data_root_path: Path
+) -> None:
+    search = BM25.open_or_build(toy_graph, data_root_path)
+    for backbone in (LexicalBackbone(), RandomBackbone()):
+        context = Context(toy_graph, search, backbone, random.Random(0))
+        found = {
+            asyncio.run(
+                Ark(prompt=prompt).attempt("What is near the Copper moth?", context, 0)
+            ).ranking
+            for prompt in shipped()
+        }
+        assert len(found) == 1
 
 
 def test_random_calls_are_valid(toy_graph: KnowledgeGraph, data_root_path: Path) -> None:
