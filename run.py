@@ -108,6 +108,8 @@ def expand(overrides: Sequence[str], *, sweep: bool) -> list[tuple[str, ...]]:
     for text in overrides:
         if text.startswith("-"):
             raise UserError(f"unknown option {text}; see python run.py --help")
+        if text.lstrip("+~").startswith("hydra"):
+            raise UserError(f"{text}: Hydra only composes here, its own settings have no effect")
         if "=" not in text and not text.startswith("~"):
             owners = [f"{g}={text}" for g, choices in groups().items() if text in choices]
             hint = f"did you mean {' or '.join(owners)}?" if owners else "write setting=value"
@@ -179,6 +181,9 @@ def _check_keys(values: Mapping[str, Any]) -> None:
             raise UserError(f"{key} is missing; it cannot be taken away")
         if key in groups() and not isinstance(values[key], dict):
             raise UserError(f"{key} must be one of {', '.join(groups()[key])}")
+    for key in ("method", "backbone", "tracker"):
+        if "target" not in values[key]:
+            raise UserError(f"{key}.target is missing; it cannot be taken away")
     for key in ("split", "candidates", "results_dir"):
         if not isinstance(values[key], str) or not values[key]:
             raise UserError(f"{key}={values[key]} must be a text")

@@ -77,6 +77,10 @@ class Ark:
             value = getattr(self, name)
             if not isinstance(value, int) or value < least:
                 raise UserError(f"method.{name}={value} must be a whole number >= {least}")
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise UserError(f"method.max_tokens={self.max_tokens} must be >= 1, or null")
+        if self.temperature is not None and self.temperature < 0:
+            raise UserError(f"method.temperature={self.temperature} must be >= 0, or null")
         if self.global_k_max < self.global_k:
             raise UserError(
                 f"method.global_k_max={self.global_k_max} is below global_k={self.global_k}"

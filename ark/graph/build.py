@@ -24,7 +24,7 @@ def data_root() -> Path:
 
 def graph_folder(source: GraphSource, root: Path) -> Path:
     """Where the graph of ``source`` lies under ``root``: ``graphs/NAME-KEY``."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", source.name):
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", str(source.name)):
         raise UserError(f"graph name {source.name!r}: use letters, digits, '-', '_' and '.' only")
     return Path(root) / "graphs" / f"{source.name}-{source.key()[:12]}"
 

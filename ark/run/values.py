@@ -24,7 +24,7 @@ def check_value(name: str, value: object, annotation: object) -> None:
 
 def check_call(kind: str, call: Callable[..., Any], values: typing.Mapping[str, object]) -> None:
     """Check settings against the constructor that will take them."""
-    target: Any = vars(call).get("__init__", call) if isinstance(call, type) else call
+    target: Any = getattr(call, "__init__", call) if isinstance(call, type) else call
     try:
         hints = typing.get_type_hints(target)
     except (NameError, TypeError):  # annotations that only a type checker can read

@@ -164,7 +164,7 @@ def test_failed_calls_fail_their_questions_and_are_made_again_when_the_server_re
     wanted = lexical(command, capsys, tmp_path / "lexical")
     results = tmp_path / "results"
     faults = [(429, "Slow down"), (500, "Oops"), "reset", {"choices": []}]
-    texts: list[str] = [q["query"] for q in questions(tmp_path / "lexical")]
+    texts: list[str] = [q["text"] for q in questions(tmp_path / "lexical")]
     bad = dict(zip(texts[::3], faults, strict=False))
     assert len(bad) >= 3
 
@@ -201,7 +201,7 @@ def test_the_server_sees_no_question_ids(
     with serving() as server:
         assert command.main(cell(tmp_path, server.url, "limit=3", "method.agents=2")) == 0
     asked_for = questions(tmp_path)
-    assert {asked(r) for r in server.requests} == {q["query"] for q in asked_for}
+    assert {asked(r) for r in server.requests} == {q["text"] for q in asked_for}
     for query in asked_for:
         whole = re.compile(rf"(?<![\w-]){re.escape(query['id'])}(?![\w-])")
         assert not any(whole.search(r.text) for r in server.requests)

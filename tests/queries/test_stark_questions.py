@@ -245,4 +245,4 @@ def test_runs_that_cannot_be(root: Path) -> None:
     assert line.endswith("give graph.root=DIR")
     done = run(root, "graph=mag", f"graph.root={root}", "method=bm25", "split=dev")
     assert done.returncode == 2
-    assert "no questions in split 'dev'; there are: human 3, test 1, test-0.1 1" in done.stderr
+    assert "no questions in split 'dev'; there are: human 3, test 2, test-0.1 1" in done.stderr
