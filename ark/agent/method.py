@@ -11,7 +11,7 @@ from ark.agent.loop import LoopSettings, run_agent
 from ark.agent.observe import Handles
 from ark.agent.prompt import Prompt
 from ark.agent.toolbox import Toolbox
-from ark.agent.tools import ADD, FINISH, NEIGHBORS, SEARCH, ToolOptions
+from ark.agent.tools import ADD, COMMON, DETAILS, FINISH, NEIGHBORS, SEARCH, ToolOptions
 from ark.errors import UserError, unknown
 from ark.protocols import Context
 from ark.records import Attempt, Json
@@ -136,7 +136,7 @@ class Ark:
                 {"name": SEARCH, "arguments": {"query": "copper moth night flowers", "size": 4}}
             ]
         },
-        {"calls": [{"name": SEARCH, "arguments": {"query": "garden"}}]},
+        {"calls": [{"name": SEARCH, "arguments": {"query": "evening bell garden"}}]},
         {
             "calls": [
                 {"name": NEIGHBORS, "arguments": {"node_index": 5}},
@@ -165,3 +165,19 @@ class ArkPlus(Ark):
     multi_filters: bool = True
     signatures: bool = True
     paging: bool = True
+
+    probe: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"calls": [{"name": SEARCH, "arguments": {"query": "copper moth night bell", "size": 9}}]},
+        {"calls": [{"name": SEARCH, "arguments": {"query": "plant", "size": 2, "page": 2}}]},
+        {"calls": [{"name": DETAILS, "arguments": {"node_index": 1}}]},
+        {
+            "calls": [
+                {"name": COMMON, "arguments": {"node_indices": [1, 2]}},
+                {"name": COMMON, "arguments": {"node_indices": [1, 3], "query": "copper"}},
+                {"name": NEIGHBORS, "arguments": {"node_index": 1, "node_type": ["plant"]}},
+                {"name": NEIGHBORS, "arguments": {"node_index": 99}},
+            ]
+        },
+        {"calls": [{"name": ADD, "arguments": {"answer_nodes": [{"node_index": 2}, 1]}}]},
+        {"calls": [{"name": FINISH, "arguments": {}}]},
+    )

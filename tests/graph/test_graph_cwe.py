@@ -53,11 +53,8 @@ SPACE = "{http://cwe.mitre.org/cwe-7}"
 
 
 @pytest.fixture(scope="module")
-def cwe(data_root_path: Path) -> KnowledgeGraph:
-    for package in ("cwe2", "lxml"):
-        if importlib.util.find_spec(package) is None:
-            pytest.skip(f"{package} is not installed: pip install -e '.[demo]'")
-    return open_or_build(source_for("cwe"), data_root_path)
+def cwe(cwe_graph: KnowledgeGraph) -> KnowledgeGraph:
+    return cwe_graph
 
 
 @pytest.fixture(scope="module")

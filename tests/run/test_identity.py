@@ -149,9 +149,22 @@ def test_the_fingerprint_sees_behaviour(data_root_path: Path) -> None:
     assert of(agents=2) == of()
     seen = behaviour(build(ARK.target, "method", {}), data_root_path)
     texts = canonical_json(seen)
-    for wanted in ("Copper moth", "did you mean plant", "must be a whole number", "Added"):
+    for wanted in (
+        "Copper moth",
+        "also: ",
+        "did you mean plant",
+        "must be a whole number",
+        "Added",
+    ):
         assert wanted in texts
     assert [a["status"] for a in seen["attempts"]] == ["ok", "ok"]
+
+
+def test_the_fingerprint_of_the_extensions_sees_them(data_root_path: Path) -> None:
+    plus = build("ark.agent.method:ArkPlus", "method", {})
+    texts = canonical_json(behaviour(plus, data_root_path))
+    for wanted in ("Common neighbors of", "text: ", "steps left", "ranks 3 to 3"):
+        assert wanted in texts
 
 
 def test_the_fingerprint_differs_between_methods(data_root_path: Path) -> None:
