@@ -26,6 +26,10 @@ class FatalBackboneError(ArkError):
     """No further call can succeed (bad key, unknown model): stop. Exit code 4."""
 
 
+class BudgetReachedError(ArkError):
+    """The money, calls or tokens that the user allowed are spent: stop cleanly. Exit code 3."""
+
+
 def nearest(word: str, choices: Iterable[str], n: int = 3) -> list[str]:
     """The ``n`` choices most like ``word``, without regard to case, best first."""
     known = {str(c).casefold(): str(c) for c in choices}

@@ -26,6 +26,15 @@ from ark.records import Attempt, Completion, Hit, Json, Message, Node, Query
 Ints = NDArray[np.int64]
 
 
+class Nodes(Protocol):
+    """What scoring asks of a graph: a bundle of a run has it without the graph."""
+
+    def id(self, i: int) -> str: ...
+    def index(self, node_id: str) -> int: ...
+    def type(self, i: int) -> str: ...
+    def canonical(self, i: int) -> int: ...
+
+
 @runtime_checkable
 class Graph(Protocol):
     """A typed multigraph with text on its nodes, read-only. Nodes and edges are row numbers.
@@ -110,7 +119,7 @@ class Backbone(Protocol):
 
     @property
     def label(self) -> str:
-        """What tables print. A rule-based controller says so here."""
+        """What tables print. A rule-based controller says so here and has ``is_llm = False``."""
         ...
 
     async def complete(
@@ -172,6 +181,10 @@ class Method(Protocol):
     async def attempt(self, question: str, ctx: Context, agent: int) -> Attempt:
         """One agent's answer. Model output never raises; budgets end it with status ``limit``."""
         ...
+
+    # May also have: ``ablations`` (name -> settings, for labels), ``tuned`` (what was tuned, on
+    # which split) and ``readable_steps`` (each step is one call, ``picked_at`` names it, and the
+    # list after fewer steps is that of a smaller ``max_steps``).
 
 
 class Executor(Protocol):

@@ -194,6 +194,31 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """One answered LLM call of an agent, in order: what a reading of fewer steps adds up."""
+
+    tag: str
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = 0.0
+    seconds: float = 0.0
+    invalid: int = 0
+    fallbacks: int = 0
+
+    @property
+    def usage(self) -> Usage:
+        """The same as a ``Usage`` of one call."""
+        return Usage(
+            1,
+            self.prompt_tokens,
+            self.completion_tokens,
+            self.cost,
+            self.invalid,
+            self.fallbacks,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class AgentLine:
     """The ``agent`` line of a journal: an attempt with ids in place of rows, without texts."""
 
@@ -209,6 +234,7 @@ class AgentLine:
     model: str = ""
     trajectory: int | None = None  # byte offset in trajectories.jsonl
     error: str | None = None
+    calls: tuple[Call, ...] = ()  # empty in journals of versions that did not keep them
 
 
 @dataclass(frozen=True, slots=True)

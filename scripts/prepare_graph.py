@@ -25,15 +25,12 @@ DONE, USER_ERROR = 0, 2
 
 def graph_spec(settings: Sequence[str]) -> GraphSpec:
     """The graph that run.py would make of the settings. UserError for unknown ones."""
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-    import run
+    from ark.cli.compose import compose_one
 
     if not any(s.startswith("graph=") for s in settings):
         raise UserError("say which graph: graph=NAME")
     plain = [s if s.startswith(("graph=", "graph.")) else f"graph.{s}" for s in settings]
-    (job,) = (run.compose_job(o) for o in run.expand(plain, sweep=False))
-    spec: GraphSpec = job.spec.graph
-    return spec
+    return compose_one(plain).spec.graph
 
 
 def counts(graph: KnowledgeGraph) -> list[str]:

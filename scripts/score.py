@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from ark.errors import ArkError, UserError, unknown
 
 if TYPE_CHECKING:
-    from run import Job
+    from ark.run.jobs import Job
 
 DONE, FAILED, USER_ERROR = 0, 1, 2
 SETTINGS = (
@@ -30,15 +30,13 @@ SETTINGS = (
 
 def compose(overrides: Sequence[str]) -> Job:
     """The cell that run.py would make of the settings. UserError for others, and for a sweep."""
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-    import run
+    from ark.cli.compose import compose_one
 
     for override in overrides:
         key = override.partition("=")[0].lstrip("+~")
         if key.partition(".")[0] not in SETTINGS:
             raise UserError(unknown("setting of score.py", key, SETTINGS))
-    (job,) = (run.compose_job(o) for o in run.expand(overrides, sweep=False))
-    return job
+    return compose_one(overrides)
 
 
 def score(file: Path, overrides: Sequence[str]) -> int:

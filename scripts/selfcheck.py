@@ -23,7 +23,7 @@ from ark.graph import GraphSource, data_root, open_or_build, source_for
 from ark.records import Json
 from ark.report.finished import open_finished
 from ark.report.official import check_official, show_progress
-from ark.report.published import STARK, published
+from ark.report.reference import STARK, published
 from ark.report.selfcheck import (
     CONVERT,
     Line,
@@ -34,7 +34,7 @@ from ark.report.selfcheck import (
     question_facts,
     save,
 )
-from ark.run import Done
+from ark.run import Done, run_cell
 from ark.run.result import write_atomic
 
 DONE, DIFFERS, USER_ERROR = 0, 1, 2
@@ -85,10 +85,11 @@ def reference(chosen: argparse.Namespace, source: GraphSource) -> tuple[dict[str
 
 def bm25(settings: Sequence[str], *more: str) -> Done:
     """BM25 as the benchmark has it, in a folder that is thrown away."""
-    import run
+    from ark.cli.compose import compose_one
 
     given = ("method=bm25", "search=stark", "cut=100", "tracker=none", *more)
-    return run.run_job(run.compose_job([*settings, *given]))
+    job = compose_one([*settings, *given])
+    return run_cell(job.spec, job.transport)
 
 
 def bm25_lines(settings: Sequence[str], name: str) -> list[Line]:
@@ -125,11 +126,10 @@ def evaluator_line(settings: Sequence[str], environment: Path) -> Line:
 
 def check(chosen: argparse.Namespace) -> int:
     """Look, compare, print, save; returns the exit code."""
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-    import run
+    from ark.cli.compose import compose_one
 
     settings = prefixed(chosen.settings)
-    (spec,) = (run.compose_job(o).spec.graph for o in run.expand(settings, sweep=False))
+    spec = compose_one(settings).spec.graph
     source = source_for(spec.source, **spec.settings)
     expected, compared = reference(chosen, source)
     source.key()  # files that are not there are a mistake, files that are wrong a difference

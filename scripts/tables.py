@@ -1,75 +1,93 @@
-"""Print tables from results: python scripts/tables.py RESULT... [--by hops textual] [--format csv].
+"""Tables of finished runs, with tests, published numbers and lifts: docs/tables.md.
 
-RESULT is a result.json, or a folder in which every result.json is taken.
+python scripts/tables.py RUNS... [--format md|tex|csv] [--baseline METHOD] [--reference published]
+
+RUNS are result.json files, folders of runs (all below is taken) or folders of sweeps.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import json
 import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import NoReturn
 
-from ark.errors import unknown
-from ark.records import Json
-from ark.report import footer, main_rows, main_table, strata_table
+from ark.errors import UserError, unknown
+from ark.report import Options, footer, main_rows, main_table, result_table, strata_table
+from ark.report.cells import Cell, find, load_all
 
 
-def find(paths: Sequence[str]) -> list[Path]:
-    """The result files under ``paths``, in the order given and then by name."""
-    found: list[Path] = []
-    for path in map(Path, paths):
-        found += sorted(path.rglob("result.json")) if path.is_dir() else [path]
-    return found
-
-
-def fail(text: str) -> NoReturn:
-    """One line, exit code 2."""
-    sys.stderr.write(f"error: {text}\n")
-    raise SystemExit(2)
-
-
-def order(result: Mapping[str, Json]) -> tuple[str, ...]:
-    """Graph, split, method, backbone: the order of rows."""
-    cell = result["cell"]
-    return cell["graph"], cell["split"], cell["method"], str(cell["backbone"]), cell["cell_id"]
-
-
-def load(path: Path) -> dict[str, Json]:
-    """One result. Exits with a line where it cannot be read."""
-    try:
-        data: dict[str, Json] = json.loads(path.read_text(encoding="utf-8"))
-        _ = data["cell"]["reading"]["cut"], data["cell"]["graph"], data["measures"], data["counts"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        fail(f"{path} is no result.json ({type(error).__name__}: {error})")
-    return data
-
-
-def main() -> None:
-    """Read, print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("results", nargs="+", metavar="RESULT")
+def options() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("results", nargs="+", metavar="RUNS")
+    parser.add_argument("--format", choices=["md", "tex", "csv"], default="md")
+    parser.add_argument("--baseline", metavar="METHOD", help="test every row against this one")
+    parser.add_argument(
+        "--reference",
+        metavar="published[:TABLE]",
+        default="",
+        help="published numbers beside ours; published:all or published:'Table 1' adds whole rows",
+    )
+    parser.add_argument("--measures", nargs="+", default=[], metavar="NAME", help="hit@1 mrr ...")
     parser.add_argument("--by", nargs="+", default=[], metavar="KIND", help="hops textual ...")
-    parser.add_argument("--format", choices=["md", "csv"], default="md")
-    options = parser.parse_args()
-    results = sorted(map(load, dict.fromkeys(find(options.results))), key=order)
-    if not results:
-        fail("no result.json there; run a cell first: python run.py")
-    known = {kind for result in results for kind in result["strata"]}
-    for kind in options.by:
+    parser.add_argument(
+        "--allow-unequal",
+        action="store_true",
+        help="mark unlike data and test across unequal settings, and say so, instead of refusing",
+    )
+    parser.add_argument("--long", action="store_true", help="one row a result, nothing compared")
+    return parser.parse_intermixed_args()
+
+
+def check_kinds(cells: list[Cell], kinds: list[str]) -> None:
+    """UserError for a kind of questions that no result has."""
+    known = {kind for cell in cells for kind in cell.data["strata"]}
+    for kind in kinds:
         if kind not in known:
-            fail(unknown("--by", kind, known))
-    if options.format == "csv":
+            raise UserError(unknown("--by", kind, known))
+
+
+def long_table(cells: list[Cell], chosen: argparse.Namespace) -> None:
+    """One row a result."""
+    results = [cell.data for cell in cells]
+    if chosen.format == "tex":
+        raise UserError("--long has no tex: leave --long out, or take md or csv")
+    if chosen.format == "csv":
         csv.writer(sys.stdout, lineterminator="\n").writerows(main_rows(results))
         return
     parts = [main_table(results)]
-    if options.by:
-        parts.append(strata_table(results, options.by))
+    if chosen.by:
+        parts.append(strata_table(results, chosen.by))
     print("\n\n".join([*(p for p in parts if p), footer(results)]))
 
 
+def main() -> int:
+    """Read, compare, print."""
+    chosen = options()
+    try:
+        cells = load_all(find(chosen.results))
+        check_kinds(cells, chosen.by)
+        if chosen.long:
+            long_table(cells, chosen)
+            return 0
+        if chosen.by and chosen.format != "md":
+            raise UserError("--by is for --format md only")
+        wanted = Options(
+            tuple(dict.fromkeys(chosen.measures)),
+            chosen.baseline,
+            chosen.reference,
+            chosen.allow_unequal,
+        )
+        sys.stdout.write(result_table(cells, wanted, chosen.format))
+        if chosen.by:
+            print("\n" + strata_table([cell.data for cell in cells], chosen.by))
+    except UserError as error:
+        sys.stderr.write(f"error: {' '.join(str(error).split())}\n")
+        return 2
+    return 0
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -26,6 +26,12 @@ class Ark:
 
     label: ClassVar[str] = "ARK"
     reading_fields: ClassVar[frozenset[str]] = frozenset({"agents"})
+    ablations: ClassVar[Mapping[str, Mapping[str, bool]]] = {
+        "no_neighbors": {"neighbors": False},
+        "no_query": {"neighbor_query": False},
+        "no_filter": {"neighbor_filters": False},
+    }
+    """Names of the paper's table 2 and what they set; configs/ablation has them."""
 
     agents: int = 3
     """Independent agents per question; their lists are fused. A reading: not in the run id."""
@@ -106,6 +112,13 @@ class Ark:
         kept = {f.name: getattr(self, f.name) for f in fields(self)}
         kept = {k: v for k, v in kept.items() if k not in self.reading_fields}
         return {**kept, "prompt": self._prompt.sha256}
+
+    @property
+    def readable_steps(self) -> bool:
+        """Whether the list after fewer steps is that of a smaller ``max_steps``: nothing that the
+        model sees, and no last tier, may depend on the budget.
+        """
+        return not (self.budget_notice or self.forced_answer or self.keep_seen)
 
     async def attempt(self, question: str, ctx: Context, agent: int) -> Attempt:
         """Run one agent; ``agent`` is also its draw, so agents differ where sampling does."""

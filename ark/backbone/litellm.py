@@ -8,7 +8,6 @@ fetches a price list: it is imported only when this backbone is made.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -25,13 +24,13 @@ from ark.backbone.errors_litellm import (
     sort_error,
 )
 from ark.backbone.library_litellm import closer, import_quietly, listens
+from ark.backbone.prices import Price, find_price, own_price
 from ark.backbone.wire import from_wire, response_format, to_wire
 from ark.errors import ArkError, FatalBackboneError, RetryableError, UserError
 from ark.records import Completion, Json, Message, Usage
 
 OPENAI = "https://api.openai.com/v1"
 NO_KEY = "no-key"  # what servers without keys get; never the key of another provider
-MILLION = 1_000_000
 
 
 class LiteLLMBackbone:
@@ -64,8 +63,8 @@ class LiteLLMBackbone:
             api_key_env: name of the environment variable that holds the key. By default the
                 provider's own, and none at all where ``api_base`` is set.
             timeout: seconds of wall-clock time for one call, connecting and reading included.
-            price: US dollars per million prompt and completion tokens; by default litellm's list,
-                and unknown where ``api_base`` is set.
+            price: US dollars per million prompt and completion tokens; by default the table of
+                ``ark.backbone.prices``, and unknown where ``api_base`` is set.
             seed: the run's seed, given by the runner.
 
         Raises UserError. A missing key is reported by the first call, not here: a finished run is
@@ -82,10 +81,10 @@ class LiteLLMBackbone:
         self._api_base = check.server_url(api_base)
         self._key_env = check.variable(api_key_env)
         self._timeout = float(timeout)
-        self._price = check.prices(price)
+        own = check.prices(price)
         self._litellm, self._library_error = import_quietly()
         self._provider, self._target = self._locate()
-        self._priced = self._price is None and self._api_base is None and self._listed()
+        self._price = own_price(own) if own else self._listed()
         self._proved = False  # the model has answered with these settings
         self._key_found = False
         self._cleanup: tuple[asyncio.AbstractEventLoop, AsyncGenerator[None, None]] | None = None
@@ -108,6 +107,11 @@ class LiteLLMBackbone:
     def label(self) -> str:
         """The model's name."""
         return self._model
+
+    @property
+    def price(self) -> Price | None:
+        """What its tokens cost; None: unknown. Not part of the identity."""
+        return self._price
 
     async def complete(
         self,
@@ -245,37 +249,25 @@ class LiteLLMBackbone:
     def _where(self) -> str:
         return shown_url(self._target) if self._target else f"provider {self._provider}"
 
-    def _listed(self) -> bool:
-        """Whether litellm's list has a price. A price of 0 there means a local model: unknown."""
-        for name in (self._model, self._model.partition("/")[2]):
-            entry = self._litellm.model_cost.get(name, {})
-            if entry.get("input_cost_per_token") and entry.get("output_cost_per_token"):
-                return True
-        return False
+    def _listed(self) -> Price | None:
+        """The table's price. Nobody here knows what a server of one's own costs."""
+        if self._api_base is not None:
+            return None
+        name, provider, *_ = self._litellm.get_llm_provider(self._model)
+        return find_price(f"{provider}/{name}", self._params)
 
     def _usage(self, answer: Any) -> Usage:
         usage = getattr(answer, "usage", None)
         prompt = _count(getattr(usage, "prompt_tokens", 0))
         completion = _count(getattr(usage, "completion_tokens", 0))
         # litellm gives 0 where the server counts nothing, and no prompt is empty.
-        cost = self._cost(prompt, completion, usage) if prompt else None
+        if self._price is None or not prompt:
+            return Usage(1, prompt, completion, None)
+        details = getattr(usage, "prompt_tokens_details", None)
+        cached = _count(getattr(details, "cached_tokens", 0))
+        written = _count(getattr(details, "cache_creation_tokens", 0))
+        cost = self._price.cost_of_call(prompt, completion, cached=cached, written=written)
         return Usage(1, prompt, completion, cost)
-
-    def _cost(self, prompt: int, completion: int, usage: Any) -> float | None:
-        if self._price is not None:
-            return (prompt * self._price[0] + completion * self._price[1]) / MILLION
-        if not self._priced:
-            return None
-        unknown = (self._library_error, self._litellm.exceptions.ModelNotMappedError, ValueError)
-        with contextlib.suppress(*unknown):
-            parts = self._litellm.cost_per_token(
-                model=self._model,
-                prompt_tokens=prompt,
-                completion_tokens=completion,
-                usage_object=usage,  # cached and reasoning tokens have prices of their own
-            )
-            return sum(parts) or None
-        return None
 
 
 def _derived_seed(seed: int, draw: int) -> int:

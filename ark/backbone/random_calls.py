@@ -20,6 +20,7 @@ class RandomBackbone(PolicyBackbone):
 
     name = "random"
     version = 2
+    is_llm = False
     label = "random valid calls (no LLM)"
 
     def defaults(self) -> dict[str, Policy]:

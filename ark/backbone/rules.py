@@ -34,6 +34,7 @@ class PolicyBackbone:
 
     name = "policy"
     version = 0
+    is_llm = False
     label = "rule-based controller (no LLM)"
 
     def __init__(self, seed: int = 0, policies: Mapping[str, Policy] | None = None) -> None:

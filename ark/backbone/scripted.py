@@ -50,6 +50,8 @@ class ScriptedBackbone:
     no state and parallel agents play the same script. When the list is over, the question fails.
     """
 
+    is_llm = False
+
     def __init__(self, script: Sequence[Mapping[str, Any]] | str | Path | None) -> None:
         """``script`` is the list itself or the path of a JSON file that holds it."""
         self._script = _read(script) if isinstance(script, str | Path) else script or []

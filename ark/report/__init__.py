@@ -1,5 +1,7 @@
 """Tables from results."""
 
+from ark.report.result_tables import result_table, sweep_table
+from ark.report.sheet import Options
 from ark.report.tables import (
     failure_table,
     footer,
@@ -9,4 +11,14 @@ from ark.report.tables import (
     strata_table,
 )
 
-__all__ = ["failure_table", "footer", "main_rows", "main_table", "markdown", "strata_table"]
+__all__ = [
+    "Options",
+    "failure_table",
+    "footer",
+    "main_rows",
+    "main_table",
+    "markdown",
+    "result_table",
+    "strata_table",
+    "sweep_table",
+]

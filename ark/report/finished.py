@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from ark.records import Json, Query
 from ark.run.journal import read_journal
 from ark.run.readings import Scored, read
 from ark.run.spec import Reading
+from ark.search import BM25, BM25Settings
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Finished:
     reading: Reading
     candidate_types: tuple[str, ...] | None
     seed: int
+    searched: BM25Settings
 
     @property
     def folder(self) -> Path:
@@ -52,8 +54,18 @@ class Finished:
         ]
 
     def scored(self, cut: int | None = None) -> list[Scored]:
-        """Every question under this reading, or under the same with another cut (at most 100)."""
+        """Every question under this reading, or under the same with another cut (at most 100).
+
+        Raises UserError where the reading averages over choices of agents: it has no one list.
+        """
         reading = self.reading if cut is None else replace(self.reading, cut=cut)
+        if reading.lists > reading.agents:
+            raise UserError(
+                f"{self.path} is a mean over choices of {reading.agents} of {reading.lists} agents "
+                "and has no one ranking; take the reading with all of them"
+            )
+        backfill = reading.backfill == "bm25"
+        search = BM25.open_or_build(self.graph, data_root(), self.searched) if backfill else None
         return read(
             read_journal(self.folder),
             self.queries,
@@ -61,6 +73,7 @@ class Finished:
             reading,
             self.candidate_types,
             self.seed,
+            search,
         )
 
     def types_of(self, query: Query) -> tuple[str, ...] | None:
@@ -98,15 +111,21 @@ def open_finished(path: Path) -> Finished:
         made = Reading(
             Fusion(**(reading["fusion"] or {})),
             reading["agents"],
+            reading.get("pool"),
+            reading.get("steps"),
+            reading.get("over_budget") or "truncated",
+            reading.get("backfill", "none"),
             reading["cut"],
             reading["candidates"],
         )
+        settings = {f.name: run["search"][f.name] for f in fields(BM25Settings) if f.name in run["search"]}
+        searched = BM25Settings(**settings)
         name, content = run["graph"]["source"], run["graph"]["content_hash"]
         seed = int(run["seed"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{file} is no result.json of a run ({error!r})") from None
     graph = _graph(name, content)
-    return Finished(file, data, graph, made, None if types is None else tuple(types), seed)
+    return Finished(file, data, graph, made, None if types is None else tuple(types), seed, searched)
 
 
 def _result(path: Path) -> Path:

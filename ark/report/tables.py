@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-from ark.records import MAX_RANKED, Json
-from ark.report.published import METHOD, STARK, published
+from ark.records import Json
+from ark.report.names import full_name, row_name, title
+from ark.report.reference import footer_line
 
 COLUMNS = ("hit@1", "hit@5", "recall@20", "mrr")
-TITLES = {"hit@1": "Hit@1", "hit@5": "Hit@5", "recall@20": "Recall@20", "mrr": "MRR"}
+TITLES = {measure: title(measure) for measure in COLUMNS}
 ABSENT = "-"
+
+__all__ = [
+    "failure_table",
+    "footer",
+    "main_rows",
+    "main_table",
+    "markdown",
+    "percent",
+    "row_name",
+    "strata_table",
+]
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -33,12 +44,6 @@ def percent(estimate: Mapping[str, Json] | None) -> str:
     return f"{mean:.1f} [{low:.1f}, {high:.1f}]"
 
 
-def row_name(result: Mapping[str, Json]) -> str:
-    """Method and backbone of a result, as every table names them."""
-    cell = result["cell"]
-    return f"{cell['method']} · {cell['backbone']}" if cell["backbone"] else str(cell["method"])
-
-
 def main_rows(results: Sequence[Mapping[str, Json]]) -> list[list[str]]:
     """Header and one row a result, over its whole split: failed and missing questions are zero."""
     rows = [["graph", "split", "method", "n", *(TITLES[c] for c in COLUMNS), "failed"]]
@@ -48,7 +53,7 @@ def main_rows(results: Sequence[Mapping[str, Json]]) -> list[list[str]]:
             [
                 cell["graph"],
                 cell["split"],
-                row_name(result) + _reading(result),
+                full_name(result),
                 str(counts["queries"]),
                 *(percent(result["measures"].get(c)) for c in COLUMNS),
                 str(counts["failed"] + counts["missing"]),
@@ -74,7 +79,7 @@ def strata_table(results: Sequence[Mapping[str, Json]], kinds: Sequence[str] | N
                 n = next(iter(measures.values()))["n"]
                 cells = [percent(measures.get(c)) for c in COLUMNS]
                 cell = result["cell"]
-                name = row_name(result) + _reading(result)
+                name = full_name(result)
                 rows.append([cell["graph"], cell["split"], name, f"{kind}={value}", str(n), *cells])
     header = ["graph", "split", "method", "questions", "n", *(TITLES[c] for c in COLUMNS)]
     return markdown(header, rows) if rows else ""
@@ -90,7 +95,7 @@ def footer(results: Sequence[Mapping[str, Json]]) -> str:
 
     def where(result: Mapping[str, Json]) -> str:
         cell = result["cell"]
-        return f"{cell['graph']} {cell['split']}, {row_name(result)}{_reading(result)}"
+        return f"{cell['graph']} {cell['split']}, {full_name(result)}"
 
     cuts = sorted({r["cell"]["reading"]["cut"] for r in results})
     lines = [
@@ -108,46 +113,7 @@ def footer(results: Sequence[Mapping[str, Json]]) -> str:
         if differ is not None:
             n = result["counts"]["ok"] + result["counts"]["limit"]
             lines.append(f"{where(result)}: agents' lists differ on {differ} of {n} questions.")
-    lines += dict.fromkeys(line for line in map(_published, results) if line)
+    published = (footer_line(result, TITLES) for result in results)
+    lines += dict.fromkeys(line for line in published if line)
     thanks = dict.fromkeys(str(r["cell"]["credit"]) for r in results if r["cell"]["credit"])
     return "\n".join([*lines, *(f"Data: {c}" for c in thanks)])
-
-
-def _published(result: Mapping[str, Json]) -> str | None:
-    """What the benchmark's paper reports for this row, and how its index differs from this one."""
-    cell = result["cell"]
-    if cell["graph"] not in STARK or cell["method"] != METHOD:
-        return None
-    row = published(cell["graph"], cell["split"])
-    if row is None:
-        return None
-    values = [f"{TITLES[m]} {v:.2f}" for m, v in row.values.items()]
-    values += [f"{TITLES[m]} left out as impossible" for m in row.impossible]
-    search = cell["identity"].get("search", {})
-    unlike = ""
-    if search.get("tokenizer") != "bm25s" or search.get("documents") != "text":
-        unlike += "; its index is search=stark, not this one"
-    if cell["reading"]["cut"] < MAX_RANKED:
-        unlike += f"; its MRR is of {MAX_RANKED} ranks, cut={MAX_RANKED}"
-    return (
-        f"Published {row.method} on {row.graph} {row.split}: {', '.join(values)}; n {row.n} "
-        f"({row.source}){unlike}."
-    )
-
-
-def _reading(result: Mapping[str, Json]) -> str:
-    """Settings of the reading that are not the defaults, so that no two rows look alike."""
-    reading = result["cell"]["reading"]
-    parts = []
-    fusion = reading.get("fusion")
-    if fusion:
-        parts.append(f"{reading['agents']} agents, {fusion['kind']}")
-        if fusion["ties"] != "earliest_position":
-            parts.append(f"ties {fusion['ties']}")
-    for name, value in result["cell"]["changed"].items():
-        parts.append(f"{name}={Path(value).name if isinstance(value, str) else value}")
-    if reading["candidates"] == "answer_type":
-        parts.append("answer type given")
-    if reading["cut"] != 20:
-        parts.append(f"cut {reading['cut']}")
-    return f" ({', '.join(parts)})" if parts else ""

@@ -83,6 +83,7 @@ def run_identity(
         ),
         "seed": spec.seed,
         "fingerprint": fingerprint,
+        **({"repeat": spec.repeat} if spec.repeat else {}),
     }
 
 
@@ -101,9 +102,15 @@ def _source(cls: type) -> dict[str, Json]:
 
 
 def reading_identity(reading: Reading, candidate_types: tuple[str, ...] | None) -> dict[str, Json]:
-    """How attempts are read. With one agent the fusion does nothing and is left out."""
+    """How attempts are read. What has no effect is left out: the fusion of one agent, a pool of
+    no more lists than agents, what becomes of agents over a budget that is not set.
+    """
     out: dict[str, Json] = asdict(reading)
     if reading.agents == 1:
         out["fusion"] = None
+    if reading.lists == reading.agents:
+        out["pool"] = None
+    if reading.steps is None:
+        out["over_budget"] = None
     out["candidate_types"] = sorted(set(candidate_types)) if candidate_types else None
     return out

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import IO
 
 from ark.errors import UserError
-from ark.records import AgentLine, Json, Outcome, Trajectory, Usage
+from ark.records import AgentLine, Call, Json, Outcome, Trajectory, Usage
 from ark.run.identity import canonical_bytes
 
 JOURNAL, TRAJECTORIES = "journal.jsonl", "trajectories.jsonl"
@@ -55,6 +55,7 @@ def _take(out: Entries, record: dict[str, Json]) -> None:
         record["usage"] = {tag: Usage(**u) for tag, u in record["usage"].items()}
         for name in ("nodes", "picked_at"):
             record[name] = tuple(record[name])
+        record["calls"] = tuple(Call(*row) for row in record.get("calls", ()))
         line = AgentLine(**record)
         _check(line)
         out.agents[line.query, line.agent] = line
@@ -70,6 +71,7 @@ def _take(out: Entries, record: dict[str, Json]) -> None:
 def _check(line: AgentLine) -> None:
     texts = (line.query, *line.nodes, *line.usage)
     numbers = [n for u in line.usage.values() for n in (u.calls, u.prompt_tokens)]
+    numbers += [n for c in line.calls for n in (c.prompt_tokens, c.completion_tokens)]
     if not all(isinstance(text, str) for text in texts) or not all(
         type(number) is int for number in (line.agent, *numbers)
     ):
@@ -152,7 +154,10 @@ class JournalWriter:
 
 
 def _plain(record: AgentLine | Outcome) -> dict[str, Json]:
-    return asdict(record)
+    out = asdict(record)
+    if isinstance(record, AgentLine):  # rows, not objects: names would be most of the file
+        out["calls"] = [list(astuple(call)) for call in record.calls]
+    return out
 
 
 def _append(file: IO[bytes], record: Mapping[str, Json]) -> None:

@@ -9,13 +9,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from ark.errors import BudgetReachedError
 from ark.protocols import Backbone
-from ark.records import Completion, Json, Message, Usage
+from ark.records import Call, Completion, Json, Message, Usage
+from ark.run.budget import Purse
 from ark.run.checks import checked_completion
 from ark.run.identity import canonical_json
+from ark.run.journal import Entries, summed
 
 LEDGER = "ledger.jsonl"
 
@@ -42,18 +46,35 @@ class Ledger:
             file.write(canonical_json(line) + "\n")
 
 
-def lost(folder: Path, kept: Usage) -> dict[str, Json] | None:
-    """Tokens and dollars that were paid but belong to no agent line; None without a ledger."""
+def paid_before(folder: Path) -> Usage:
+    """All that the ledger of a run folder says was paid; nothing without a ledger."""
     path = folder / LEDGER
-    if not path.is_file():
-        return None
     paid = Usage()
+    if not path.is_file():
+        return paid
     for line in path.read_text(encoding="utf-8").splitlines():
         with contextlib.suppress(ValueError):  # a torn last line
             entry = json.loads(line)
             paid = paid + Usage(
                 1, entry["prompt_tokens"], entry["completion_tokens"], entry["cost"]
             )
+    return paid
+
+
+def spent_before(folder: Path, entries: Entries) -> Usage:
+    """What earlier processes spent on a run. Calls that cost nothing stand in the journal only,
+    calls of agents that never ended in the ledger only: the larger of both.
+    """
+    kept = summed([u for line in entries.agents.values() for u in line.usage.values()])
+    paid = paid_before(folder)
+    return paid if paid.calls >= kept.calls else kept
+
+
+def lost(folder: Path, kept: Usage) -> dict[str, Json] | None:
+    """Tokens and dollars that were paid but belong to no agent line; None without a ledger."""
+    if not (folder / LEDGER).is_file():
+        return None
+    paid = paid_before(folder)
     known = paid.cost is not None and kept.cost is not None
     return {
         "calls": paid.calls - kept.calls,
@@ -66,15 +87,25 @@ def lost(folder: Path, kept: Usage) -> dict[str, Json] | None:
 
 
 class Meter:
-    """A ``Backbone`` around a backbone, for one agent."""
+    """A ``Backbone`` around a backbone, for one agent.
+
+    ``purses`` are asked before each call. ``draws`` is added to the number of each draw, so that
+    repeats of a run draw anew.
+    """
 
     def __init__(
         self,
         inner: Backbone,
         paid: Callable[[str, Usage], None],
+        purses: Sequence[Purse] = (),
+        draws: int = 0,
     ) -> None:
         self._inner = inner
         self._paid = paid
+        self._purses = purses
+        self._draws = draws
+        self.calls: list[Call] = []
+        self.refused: BudgetReachedError | None = None
         self.by_tag: dict[str, Usage] = {}
         self.model = ""
 
@@ -102,18 +133,37 @@ class Meter:
     ) -> Completion:
         """Ask, and count the answer."""
         await asyncio.sleep(0)  # rule-based backbones never wait: let signals and progress in
+        try:
+            for purse in self._purses:
+                purse.check()
+        except BudgetReachedError as error:
+            self.refused = error
+            raise
+        started = time.monotonic()
         completion = await self._inner.complete(
             messages,
             tag=tag,
             tools=tools,
             tool_choice=tool_choice,
             schema=schema,
-            draw=draw,
+            draw=draw + self._draws,
             max_tokens=max_tokens,
             temperature=temperature,
         )
         checked_completion(completion)
-        self.by_tag[tag] = self.by_tag.get(tag, Usage()) + completion.usage
+        used = completion.usage
+        self.calls.append(
+            Call(
+                tag,
+                used.prompt_tokens,
+                used.completion_tokens,
+                used.cost,
+                round(time.monotonic() - started, 6),
+            )
+        )
+        self.by_tag[tag] = self.by_tag.get(tag, Usage()) + used
         self.model = completion.model
-        self._paid(tag, completion.usage)
+        self._paid(tag, used)
+        for purse in self._purses:
+            purse.add(used)
         return completion

@@ -2,84 +2,171 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice, permutations
 from typing import Literal
 
 from ark.agent.fusion import fuse
 from ark.errors import UserError
-from ark.protocols import Graph
-from ark.records import AgentLine, Query, Usage
+from ark.protocols import Nodes, Relevance
+from ark.records import AgentLine, Json, Query, Usage
 from ark.run.identity import digest
 from ark.run.journal import Entries, summed
 from ark.run.spec import Reading
 from ark.scoring import judge, score_row, zero_row
 
 Standing = Literal["ok", "limit", "failed", "missing"]
+Row = Mapping[str, float | None]
 
 
 @dataclass(frozen=True)
 class Scored:
-    """One question under one reading. ``values`` are zero where it failed or is missing."""
+    """One question under one reading. ``values`` are zero where it failed or is missing.
+
+    ``ranked`` is empty where ``values`` are means over several choices of agents; ``usage`` is
+    that of all agents of the pool; ``singles`` are the values of each agent alone.
+    """
 
     query: Query
     status: Standing
     ranked: tuple[str, ...]
-    values: Mapping[str, float | None]
+    values: Row
     usage: Mapping[str, Usage]
     agents_differ: bool | None  # None: fewer than two lists
+    singles: tuple[Row, ...] = ()
 
 
 def read(
     entries: Entries,
     queries: Sequence[Query],
-    graph: Graph,
+    graph: Nodes,
     reading: Reading,
     candidate_types: tuple[str, ...] | None,
     seed: int,
+    search: Relevance | None = None,
 ) -> list[Scored]:
     """Score every question of the split, in stored order.
 
     The candidate filter comes after fusion and before the cut (design, rules 4 and 11); nodes that
-    are the same answer count once. Random fusion is seeded by run seed and question.
+    are the same answer count once. Random fusion is seeded by run seed and question. ``search`` is
+    asked for the nodes that follow the list under ``backfill=bm25``.
     """
+    reader = _Reader(entries, graph, reading, candidate_types, seed, search)
     try:
-        return [_score(q, entries, graph, reading, candidate_types, seed) for q in queries]
+        return [reader.scored(query) for query in queries]
     except KeyError as error:
         raise UserError(f"the journal names a node that is not in the graph: {error}") from None
 
 
-def _score(
-    query: Query,
-    entries: Entries,
-    graph: Graph,
-    reading: Reading,
-    candidate_types: tuple[str, ...] | None,
-    seed: int,
-) -> Scored:
-    lines = [entries.agents.get((query.id, agent)) for agent in range(reading.agents)]
-    present = [line for line in lines if line is not None]
-    usage = _usage(present)
-    status = _standing(lines)
-    if status in ("failed", "missing"):
-        return Scored(query, status, (), zero_row(), usage, None)
-    lists = [line.nodes for line in present]
-    rng = random.Random(digest({"seed": seed, "query": query.id}))
-    keep = _candidates(query, graph, reading, candidate_types)
-    same = _same(graph)
-    fused = fuse(lists, reading.fusion, rng)
-    countable = list(dict.fromkeys(same(node) for node in fused if keep is None or keep(node)))
-    ranked = tuple(countable[: reading.cut])
-    # The filter looks at nodes as they are; what it kept is then written as one of its equals.
-    gold = [same(node) for node in query.answer_ids if keep is None or keep(node)]
-    judged = judge(ranked, gold)
-    committed = _committed(present, ranked, same)
-    if committed is not None:
-        chosen = judge(committed, gold, answers=len(committed))
-        judged = replace(judged, answered=chosen.answered, correct=chosen.correct)
-    differ = len(set(lists)) > 1 if len(lists) > 1 else None
-    return Scored(query, status, ranked, score_row(judged), usage, differ)
+@dataclass(frozen=True)
+class _Reader:
+    entries: Entries
+    graph: Nodes
+    reading: Reading
+    candidate_types: tuple[str, ...] | None
+    seed: int
+    search: Relevance | None
+
+    def scored(self, query: Query) -> Scored:
+        found = [self.entries.agents.get((query.id, i)) for i in range(self.reading.lists)]
+        lines = [None if line is None else within(line, self.reading) for line in found]
+        present = [line for line in lines if line is not None]
+        usage = _usage(present)
+        status = _standing(lines)
+        if status in ("failed", "missing"):
+            alone = (zero_row(),) * (len(lines) if len(lines) > 1 else 0)
+            return Scored(query, status, (), zero_row(), usage, None, alone)
+        one = _Question(self, query)
+        orders = list(permutations(range(len(present)), self.reading.agents))
+        if len(present) == self.reading.agents:
+            orders = orders[:1]  # all of them, in their own order
+        read = [one.values([present[i] for i in order]) for order in orders]
+        ranked, values = read[0] if len(read) == 1 else ((), _mean([row for _, row in read]))
+        many = len(present) > 1
+        singles = tuple(one.values([line])[1] for line in present) if many else ()
+        differ = len({line.nodes for line in present}) > 1 if many else None
+        return Scored(query, status, ranked, values, usage, differ, singles)
+
+
+class _Question:
+    """One question: what may be an answer, which nodes are one, what its gold is."""
+
+    def __init__(self, reader: _Reader, query: Query) -> None:
+        self._reader, self._query = reader, query
+        self._keep = _candidates(query, reader.graph, reader.reading, reader.candidate_types)
+        self._same = _same(reader.graph)
+        # The filter looks at nodes as they are; what it kept is then written as one of its equals.
+        self._gold = self._countable(query.answer_ids)
+
+    def _countable(self, ids: Sequence[str]) -> list[str]:
+        keep = self._keep
+        return list(dict.fromkeys(self._same(i) for i in ids if keep is None or keep(i)))
+
+    def values(self, lines: Sequence[AgentLine]) -> tuple[tuple[str, ...], Row]:
+        """The ranked list of these agents in this order, and its measures."""
+        reading = self._reader.reading
+        seeded: dict[str, Json] = {"seed": self._reader.seed, "query": self._query.id}
+        rng = random.Random(digest(seeded))
+        fused = self._countable(fuse([line.nodes for line in lines], reading.fusion, rng))
+        if reading.backfill == "bm25" and len(fused) < reading.cut:
+            fused = list(dict.fromkeys([*fused, *self._found(reading.cut)]))
+        ranked = tuple(fused[: reading.cut])
+        judged = judge(ranked, self._gold)
+        committed = _committed(lines, ranked, self._same)
+        if committed is not None:
+            chosen = judge(committed, self._gold, answers=len(committed))
+            judged = replace(judged, answered=chosen.answered, correct=chosen.correct)
+        return ranked, score_row(judged)
+
+    def _found(self, n: int) -> list[str]:
+        """The ``n`` best countable nodes that the search finds for the question."""
+        search, graph = self._reader.search, self._reader.graph
+        if search is None:
+            raise UserError("backfill=bm25 needs the search index of the graph")
+        k = 4 * n
+        while True:
+            hits = search.search(self._query.text, k)
+            found = self._countable([graph.id(hit.node) for hit in hits])
+            if len(found) >= n or len(hits) < k:
+                return list(islice(found, n))
+            k *= 8
+
+
+def within(line: AgentLine, reading: Reading) -> AgentLine:
+    """An agent's line as it would stand after ``reading.steps`` calls."""
+    most = reading.steps
+    if most is None or line.steps <= most or line.status == "failed":
+        return line
+    if len(line.calls) < line.steps:
+        raise UserError("steps: this journal does not keep single calls; run the cell anew")
+    calls = line.calls[:most]
+    usage: dict[str, Usage] = {}
+    for call in calls:
+        usage[call.tag] = usage.get(call.tag, Usage()) + call.usage
+    kept = 0 if reading.over_budget == "as_published" else sum(s <= most for s in line.picked_at)
+    return replace(
+        line,
+        status="limit",
+        nodes=line.nodes[:kept],
+        answers=None if line.answers is None else min(line.answers, kept),
+        picked_at=line.picked_at[:kept],
+        steps=most,
+        usage=usage,
+        seconds=math.fsum(call.seconds for call in calls),
+        calls=calls,
+    )
+
+
+def _mean(rows: Sequence[Row]) -> Row:
+    out: dict[str, float | None] = {}
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        known = [v for v in values if v is not None]
+        out[name] = math.fsum(known) / len(rows) if len(known) == len(rows) else None
+    return out
 
 
 def _standing(lines: Sequence[AgentLine | None]) -> Standing:
@@ -109,7 +196,7 @@ def _usage(lines: Sequence[AgentLine]) -> dict[str, Usage]:
 
 
 def _candidates(
-    query: Query, graph: Graph, reading: Reading, types: tuple[str, ...] | None
+    query: Query, graph: Nodes, reading: Reading, types: tuple[str, ...] | None
 ) -> Callable[[str], bool] | None:
     if reading.candidates == "answer_type":
         if query.answer_type is None:
@@ -124,7 +211,7 @@ def _candidates(
     return lambda node_id: graph.type(graph.index(node_id)) in allowed
 
 
-def _same(graph: Graph) -> Callable[[str], str]:
+def _same(graph: Nodes) -> Callable[[str], str]:
     def same(node_id: str) -> str:
         index = graph.index(node_id)
         first = graph.canonical(index)

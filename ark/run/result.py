@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,8 @@ from ark.queries import wording_of
 from ark.records import Json, Query, Usage
 from ark.run.identity import Identity
 from ark.run.journal import Entries, summed
-from ark.run.readings import Scored
+from ark.run.readings import Scored, within
+from ark.run.spec import Reading
 from ark.scoring import DEFAULT_MEASURES, Estimate, summarise
 
 STRATA: Mapping[str, Callable[[Query], str | None]] = {
@@ -26,16 +28,20 @@ STRATA: Mapping[str, Callable[[Query], str | None]] = {
     "answer_type": lambda q: q.answer_type,
     "wording": wording_of,
 }
+SPREAD = ("hit@1", "hit@5", "recall@20", "mrr")  # measures whose single agents are shown
 MOST_STRATA = 20  # of one kind; more would be a list of singletons
 
 
 def result(
-    identity: Identity, labels: Mapping[str, Json], scored: Sequence[Scored]
+    identity: Identity, labels: Mapping[str, Json], reading: Reading, scored: Sequence[Scored]
 ) -> dict[str, Json]:
     """The parts that are a pure function of the journal."""
     usage = [used for s in scored for used in s.usage.values()]
     tags = sorted({tag for s in scored for tag in s.usage})
     by_tag = {tag: summed([s.usage[tag] for s in scored if tag in s.usage]) for tag in tags}
+    averaged = reading.lists > reading.agents
+    orders = math.perm(reading.lists, reading.agents) if averaged else 1
+    share = reading.agents / reading.lists  # of the pool's calls: what so many agents need
     return {
         "cell": {
             "run_id": identity.run_id,
@@ -44,11 +50,12 @@ def result(
             "identity": dict(identity.run),
             "reading": dict(identity.reading),
         },
-        "counts": _counts(scored),
+        "counts": {**_counts(scored), "orders": orders},
         "measures": _measures(scored),
+        "single_agents": _single_agents(scored),
         "usage": {
-            **_usage(summed(usage)),
-            "by_tag": {tag: _usage(u) for tag, u in by_tag.items()},
+            **_usage(summed(usage), share),
+            "by_tag": {tag: _usage(u, share) for tag, u in by_tag.items()},
         },
         "strata": _strata(scored),
     }
@@ -93,28 +100,62 @@ def _strata(scored: Sequence[Scored]) -> dict[str, Json]:
     return out
 
 
-def _usage(usage: Usage) -> dict[str, Json]:
+def _single_agents(scored: Sequence[Scored]) -> dict[str, Json]:
+    """Mean of each agent alone, in their order: how far one run's draws spread."""
+    lists = max((len(s.singles) for s in scored), default=0)
     return {
-        "calls": usage.calls,
-        "tokens": usage.prompt_tokens + usage.completion_tokens,
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "cost": None if usage.cost is None else round(usage.cost, 8),
-        "invalid": usage.invalid,
-        "fallbacks": usage.fallbacks,
+        name: [
+            round(math.fsum(s.singles[i][name] or 0.0 for s in scored) / len(scored), 10)
+            for i in range(lists)
+        ]
+        for name in (SPREAD if lists else ())
     }
 
 
-def timings(entries: Entries, scored: Sequence[Scored], wall_seconds: float) -> dict[str, Json]:
-    """Seconds: of this process, and per question as its agents took them."""
-    ids = {s.query.id for s in scored}
-    seconds = sorted(o.seconds for o in entries.outcomes.values() if o.query in ids)
-    mean = sum(seconds) / len(seconds) if seconds else None
+def _usage(usage: Usage, share: float) -> dict[str, Json]:
+    def of(count: int) -> int | float:
+        return count if share == 1.0 else round(count * share, 6)
+
+    return {
+        "calls": of(usage.calls),
+        "tokens": of(usage.prompt_tokens + usage.completion_tokens),
+        "prompt_tokens": of(usage.prompt_tokens),
+        "completion_tokens": of(usage.completion_tokens),
+        "cost": None if usage.cost is None else round(usage.cost * share, 8),
+        "invalid": of(usage.invalid),
+        "fallbacks": of(usage.fallbacks),
+    }
+
+
+def timings(
+    entries: Entries, scored: Sequence[Scored], reading: Reading, wall_seconds: float
+) -> dict[str, Json]:
+    """Seconds: of this process; per question, all agents added up; and of its slowest agent."""
+    lines = [
+        [
+            within(line, reading).seconds
+            for i in range(reading.lists)
+            if (line := entries.agents.get((s.query.id, i))) is not None
+        ]
+        for s in scored
+    ]
+    share = reading.agents / reading.lists
+    sums = sorted(share * math.fsum(seconds) for seconds in lines if seconds)
+    slowest = [_expected_maximum(seconds, reading.agents) for seconds in lines if seconds]
     return {
         "wall_seconds": round(wall_seconds, 3),
-        "seconds_per_query": None if mean is None else round(mean, 6),
-        "median_seconds_per_query": seconds[len(seconds) // 2] if seconds else None,
+        "seconds_per_query": round(math.fsum(sums) / len(sums), 6) if sums else None,
+        "median_seconds_per_query": sums[len(sums) // 2] if sums else None,
+        "latency_per_query": round(math.fsum(slowest) / len(slowest), 6) if slowest else None,
     }
+
+
+def _expected_maximum(seconds: Sequence[float], n: int) -> float:
+    """Mean over all choices of ``n`` of the largest: agents work side by side."""
+    ordered, total = sorted(seconds), math.comb(len(seconds), n)
+    if total == 0:
+        return ordered[-1]
+    return math.fsum(math.comb(i, n - 1) * s for i, s in enumerate(ordered)) / total
 
 
 def per_query_csv(scored: Sequence[Scored]) -> str:

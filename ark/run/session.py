@@ -62,24 +62,51 @@ class Session:
         return out
 
     def labels(self) -> dict[str, Json]:
-        """What tables print of a cell."""
+        """What tables print of a cell, and what rows must share to be compared."""
+        asked = asks_backbone(self.method)
+        model = dict(self.backbone.identity)
         return {
             "graph": self.spec.graph.source,
             "method": self.method.label,
-            "backbone": self.backbone.label if asks_backbone(self.method) else None,
+            "preset": self.spec.method.name,
+            "backbone": self.backbone.label if asked else None,
+            "backbone_model": model.get("model", model.get("backbone")) if asked else None,
+            "is_llm": asked and getattr(self.backbone, "is_llm", True),
             "changed": {**_changed(self.method), **self._other()},
+            "ablation": _ablation(self.method),
             "split": self.spec.split,
+            "limit": self.spec.limit,
             "candidates": self.spec.candidates,
+            "gold": self.spec.graph.settings.get("gold") or "answer_ids",
+            "seed": self.spec.seed,
+            "repeat": self.spec.repeat,
+            "treatment": {
+                "backfill": self.spec.backfill,
+                "relevance": dict(self.search.identity),
+                "candidates": self.spec.candidates,
+                "candidate_types": list(self.spec.graph.candidate_types or ()) or None,
+                "rerank": None,
+                "seeds": "question",
+                "token_budget": None,
+            },
+            "tuned": str(getattr(self.backbone if asked else self.method, "tuned", "")),
             "credit": self.graph.manifest.get("credit", ""),
         }
 
 
-def open_session(spec: CellSpec, results_dir: Path, method: Method | None = None) -> Session:
-    """Open everything; builds graph, index and questions the first time. Raises UserError."""
+def open_session(
+    spec: CellSpec, results_dir: Path, method: Method | None = None, *, describe: bool = True
+) -> Session:
+    """Open everything; builds graph, index and questions the first time. Raises UserError.
+
+    ``describe=False`` writes nothing under ``results_dir``.
+    """
     root = data_root()
     # Method and backbone first: their mistakes are cheap to find, a graph may take minutes.
     if method is None:
         method = build(spec.method.target, "method", spec.method.settings)
+    spec = _with_steps(spec, method)
+    reading = spec.reading(method.agents)
     backbone = _backbone(spec)
     graph = _opened(spec.graph, root)
     spec = replace(spec, graph=with_candidates(spec.graph, graph))
@@ -92,7 +119,6 @@ def open_session(spec: CellSpec, results_dir: Path, method: Method | None = None
         spec.limit,
     )
     search = BM25.open_or_build(graph, root, spec.search)
-    reading = Reading(spec.fusion, method.agents, spec.cut, spec.candidates)
     identity = Identity(
         run_identity(
             spec,
@@ -108,8 +134,32 @@ def open_session(spec: CellSpec, results_dir: Path, method: Method | None = None
     asked = [spec.backbone.name] if asks_backbone(method) else []
     name = "-".join((spec.graph.source, spec.method.name, *asked, identity.run_id))
     folder = results_dir.absolute() / "runs" / re.sub(r"[^A-Za-z0-9._-]+", "_", name)
-    _describe(folder, identity, queries)
+    if describe:
+        _describe(folder, identity, queries)
     return Session(spec, graph, search, queries, method, backbone, reading, identity, folder)
+
+
+def _with_steps(spec: CellSpec, method: Method) -> CellSpec:
+    """``steps`` left out where it is no less than the method's own budget; refused where a list
+    after so many steps is not what a budget of so many would have given.
+    """
+    if spec.steps is None:
+        return spec
+    if not getattr(method, "readable_steps", False):
+        raise UserError(
+            f"steps={spec.steps}: what {method.label} does depends on its budget with these "
+            "settings, so a shorter one cannot be read from it; set method.max_steps instead"
+        )
+    most = getattr(method, "max_steps", None)
+    return replace(spec, steps=None) if most is not None and spec.steps >= most else spec
+
+
+def _ablation(method: Method) -> str:
+    """The name of the ablation that a method's settings are; ``full`` for none."""
+    for name, fields_ in getattr(method, "ablations", {}).items():
+        if all(getattr(method, field) == value for field, value in fields_.items()):
+            return str(name)
+    return "full"
 
 
 def _changed(method: Method) -> dict[str, Json]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,12 @@ from ark.records import Json
 from ark.run.values import check_value
 from ark.search import BM25Settings
 
-CANDIDATES = ("graph", "answer_type")
+CHOICES = {
+    "candidates": ("graph", "answer_type"),
+    "over_budget": ("truncated", "as_published"),
+    "backfill": ("none", "bm25"),
+}
+MOST_ORDERS = 5040  # of agents, that one reading averages over
 
 
 @dataclass(frozen=True)
@@ -39,15 +45,43 @@ class Reading:
 
     fusion: Fusion = Fusion()
     agents: int = 1
+    pool: int | None = None
+    """Lists that exist. More than ``agents``: values are means over all choices and orders of
+    ``agents`` of them; None: as many as ``agents``."""
+    steps: int | None = None
+    """Only this many calls of each agent count; None: all."""
+    over_budget: str = "truncated"
+    """An agent that took more: its list as it stood then (truncated), or nothing, as the paper
+    counted (as_published: arXiv 2601.13969, figure 3)."""
+    backfill: str = "none"
+    """``bm25``: nodes that BM25 finds for the question follow the ranked ones."""
     cut: int = 20
     candidates: str = "graph"
 
     def __post_init__(self) -> None:
-        if self.candidates not in CANDIDATES:
-            raise UserError(unknown("candidates", self.candidates, CANDIDATES))
+        for name, known in CHOICES.items():
+            if getattr(self, name) not in known:
+                raise UserError(unknown(name, str(getattr(self, name)), known))
         check_value("cut", self.cut, int)
         if not 1 <= self.cut <= 100:
             raise UserError(f"cut={self.cut} must be a whole number from 1 to 100")
+        for name in ("pool", "steps"):
+            value = getattr(self, name)
+            check_value(name, value, int | None)
+            if value is not None and value < 1:
+                raise UserError(f"{name}={value} must be a whole number >= 1, or null")
+        if self.pool is not None and self.pool < self.agents:
+            raise UserError(f"pool={self.pool} is less than method.agents={self.agents}")
+        if math.perm(self.lists, self.agents) > MOST_ORDERS and self.lists > self.agents:
+            raise UserError(
+                f"{self.agents} of {self.lists} agents have more than {MOST_ORDERS} orders; take a "
+                "smaller pool"
+            )
+
+    @property
+    def lists(self) -> int:
+        """How many agents a question needs."""
+        return self.pool or self.agents
 
 
 @dataclass(frozen=True)
@@ -65,13 +99,48 @@ class CellSpec:
     candidates: str = "graph"
     cut: int = 20
     seed: int = 0
+    pool: int | None = None
+    steps: int | None = None
+    over_budget: str = "truncated"
+    backfill: str = "none"
+    repeat: int = 0
+    """Number of this repetition: other draws of everything, questions and settings the same."""
 
     def __post_init__(self) -> None:
         check_value("limit", self.limit, int | None)
         check_value("seed", self.seed, int)
         if self.limit is not None and self.limit < 1:
             raise UserError(f"limit={self.limit} must be a whole number >= 1, or null for all")
-        Reading(self.fusion, 1, self.cut, self.candidates)  # reports its own mistakes early
+        self.reading(1)  # reports its own mistakes early
+
+    def reading(self, agents: int) -> Reading:
+        """How a method with so many agents is read."""
+        return Reading(
+            self.fusion,
+            agents,
+            self.pool,
+            self.steps,
+            self.over_budget,
+            self.backfill,
+            self.cut,
+            self.candidates,
+        )
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Most calls, tokens and US dollars; None: no limit."""
+
+    calls: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, kind in (("calls", int), ("tokens", int), ("cost", float)):
+            value = getattr(self, name)
+            check_value(f"budget.{name}", value, kind | None)
+            if value is not None and value < 0:
+                raise UserError(f"budget.{name}={value} must be >= 0, or null for no limit")
 
 
 @dataclass(frozen=True)
@@ -82,6 +151,7 @@ class Transport:
     concurrency: int = 4
     max_failures: int = 0
     progress: bool = True
+    budget: Limits = Limits()
 
     def __post_init__(self) -> None:
         check_value("concurrency", self.concurrency, int)

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from ark.scoring.intervals import (
-    NOTHING,
-    Estimate,
-    Floats,
-    Ints,
-    bootstrap,
-    cluster_codes,
-    effective_n,
-    kish_n,
-    wilson,
-)
+from ark.scoring.estimates import estimate_columns
+from ark.scoring.intervals import NOTHING, Estimate, cluster_codes
 from ark.scoring.measures import DEFAULT_MEASURES, Measure
 
 DIGITS = 10  # decimals that a result keeps; hides the last bits of floating point
@@ -35,8 +25,8 @@ def summarise(
 
     ``rows`` holds one row for every question of the split in stored order, failed and missing ones
     as ``zero_row``; ``clusters`` names each question's cluster ("" = by itself). Hit rates get
-    Wilson's interval on the effective number of questions, the rest a percentile bootstrap over
-    clusters (Wilson's where resampling shows no spread). A measure of the answer set is averaged
+    Wilson's interval on the effective number of questions, the rest a BCa bootstrap over clusters
+    (Wilson's where resampling shows no spread). A measure of the answer set is averaged
     over all questions, None as 0, if any question has a value, and is without value (n = 0) if
     none has. Rounded to 10 decimals.
 
@@ -53,7 +43,7 @@ def summarise(
         i, j = np.argwhere(wrong)[0]
         raise ValueError(f"row {i}: {present[j].name}={values[i, j]} is not between 0 and 1")
     codes = cluster_codes(clusters)
-    estimates = _estimates(values, codes, present, seed)
+    estimates = estimate_columns(values, codes, [m.is_rate for m in present], seed=seed)
     found = {m.name: e for m, e in zip(present, estimates, strict=True)}
     return {m.name: found.get(m.name, NOTHING).rounded(DIGITS) for m in measures}
 
@@ -63,26 +53,3 @@ def _given(measure: Measure, row: Row) -> float | None:
     if value is None and not measure.of_answers:
         raise ValueError(f"a row has no value for {measure.name}; failed questions are zero rows")
     return value
-
-
-def _estimates(
-    values: Floats, codes: Ints, measures: Sequence[Measure], seed: int
-) -> list[Estimate]:
-    if not measures:
-        return []
-    n, sizes = len(values), np.bincount(codes).astype(np.int64)
-    out = []
-    for measure, column, resampled in zip(
-        measures, values.T, bootstrap(values, codes, seed=seed), strict=True
-    ):
-        if measure.is_rate:
-            size = effective_n(np.bincount(codes, column).astype(np.float64), sizes)
-            out.append(wilson(float(column.sum()), n, effective_n=size))
-        elif resampled.low == resampled.high:
-            # One cluster, or all alike: resampling shows no spread, which is not certainty.
-            # Wilson's interval is safe, as no value in [0, 1] varies more than a rate does.
-            safe = wilson(float(column.sum()), n, effective_n=kish_n(sizes))
-            out.append(replace(safe, mean=resampled.mean))
-        else:
-            out.append(resampled)
-    return out

@@ -43,6 +43,8 @@ class BM25Settings:
             raise UserError(unknown("search.method", self.method, METHODS))
         if not self.k1 >= 0 or not 0 <= self.b <= 1:
             raise UserError(f"search.k1={self.k1} must be >= 0 and search.b={self.b} in 0..1")
+        if self.method == "bm25+" and self.k1 == 0:  # its score of an absent word is 0 / 0
+            raise UserError("search.method=bm25+ needs search.k1 above 0")
         choices = {"tokenizer": TOKENIZERS, "documents": DOCUMENTS, "duplicates": DUPLICATES}
         for name, known in choices.items():
             if getattr(self, name) not in known:

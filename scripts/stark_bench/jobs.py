@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ark.graph import KnowledgeGraph, build_graph, graph_folder, source_for
+from ark.graph import KnowledgeGraph, build_graph, graph_folder
 from ark.scoring import judge, parse_measure, score_row
 from ark.search import BM25
 from ark.search.settings import BM25Settings
-from stark_bench.made import SEED, MadeSource, Size, write_folder
+from stark_bench.made import SEED, MadeSource, Size
 from stark_bench.peer import median_ms, memory
 
 FOUR = [parse_measure(name) for name in ("hit@1", "hit@5", "recall@20", "mrr")]
@@ -32,8 +31,8 @@ Numbers = dict[str, Any]
 
 @contextmanager
 def watched(into: Numbers) -> Iterator[None]:
-    """Seconds, and the peaks of RssAnon and of the whole resident set in MB."""
-    done, start = threading.Event(), time.perf_counter()
+    """Seconds, those of CPU, and the peaks of RssAnon and of the whole resident set in MB."""
+    done, start, cpu = threading.Event(), time.perf_counter(), sum(os.times()[:4])
 
     def watch() -> None:
         while not done.wait(0.05):
@@ -45,16 +44,17 @@ def watched(into: Numbers) -> Iterator[None]:
         yield
     finally:
         into["seconds"] = time.perf_counter() - start
+        into["cpu_seconds"] = sum(os.times()[:4]) - cpu  # children that have ended too
         done.set()
         thread.join()
         into["anon_mb"] = max(into.get("anon_mb", 0.0), memory("RssAnon"))
         into["peak_mb"] = memory("VmHWM")
 
 
-def ranking() -> tuple[list[int], list[int]]:
+def ranking(candidates: int = CANDIDATES) -> tuple[list[int], list[int]]:
     """100 candidates and 4 gold answers, three of them ranked."""
-    ranked = np.random.default_rng(SEED).permutation(CANDIDATES)[:K].tolist()
-    return ranked, [ranked[6], ranked[2], ranked[40], (ranked[0] + 1) % CANDIDATES]
+    ranked = np.random.default_rng(SEED).permutation(candidates)[:K].tolist()
+    return ranked, [ranked[6], ranked[2], ranked[40], (ranked[0] + 1) % candidates]
 
 
 def folder_of(work: Path, scale: float) -> Path:
@@ -203,6 +203,7 @@ def search(work: Path, scale: float, *more: str) -> Numbers:
     import bm25s
 
     from ark.search.kernel import numba_available
+    from ark.search.stored import StoredIndex
     from ark.search.tokenizers import tokenizer
 
     graph = KnowledgeGraph.open(folder_of(work, scale))
@@ -211,9 +212,14 @@ def search(work: Path, scale: float, *more: str) -> Numbers:
     cut = tokenizer(SETTINGS.tokenizer, SETTINGS.stopwords)
     asked: dict[str, Callable[[str], Any]] = {"ours": lambda text: ours.search(text, K)}
     (folder,) = (work / "indexes").glob(f"{graph.content_hash[:12]}/bm25-*")
+    stored = StoredIndex.open(folder)
+    arrays = {name: getattr(stored, name) for name in ("data", "indices", "indptr")}
+    numbers = {word: i for i, word in enumerate(stored.vocabulary)}
     for backend in ("numpy", *(more if numba_available() else ())):
-        peer = bm25s.BM25.load(folder, mmap=True, show_progress=False, verbosity=0)
-        peer.backend = backend
+        peer = bm25s.BM25(k1=SETTINGS.k1, b=SETTINGS.b, method=SETTINGS.method, backend=backend)
+        peer.scores = {**arrays, "num_docs": stored.documents}
+        peer.vocab_dict, peer.unique_token_ids_set = numbers, set(numbers.values())
+        peer.nonoccurrence_array = None
         if backend == "numba":
             peer.activate_numba_scorer()
 
@@ -272,29 +278,7 @@ def split(work: Path, scale: float) -> Numbers:
     return {"seconds": seconds, "questions": len(asked), "hit@1": hit}
 
 
-def folder(work: Path, scale: float, name: str = "prime") -> Numbers:
-    """Write a full-size folder in the official format; not what is measured."""
-    write_folder(Size(name, scale), work / "official")
-    return {}
-
-
-def convert(work: Path, _scale: float, name: str = "prime") -> Numbers:
-    """Convert that folder: hash, read, documents, store."""
-    out: Numbers = {}
-    with watched(out):
-        built = build_graph(source_for(name, root=str(work / "official")), work)
-    graph = KnowledgeGraph.open(built)
-    match = graph.manifest["notes"]["counts_match_official"]
-    return out | {"nodes": graph.n_nodes, "edges": graph.n_edges, "counts_match": match}
-
-
 JOBS: dict[str, Callable[..., Numbers]] = {
     **{job.__name__: job for job in (build, index, score, neighbours, open_graph, open_both)},
-    **{job.__name__: job for job in (search, first, split, folder, convert)},
+    **{job.__name__: job for job in (search, first, split)},
 }
-
-
-def main(name: str, work: Path, scale: float, arguments: list[str]) -> None:
-    """Run one job and write its numbers as the last line."""
-    os.environ["ARK_DATA"] = str(work)
-    sys.stdout.write(json.dumps(JOBS[name](work, scale, *arguments)) + "\n")

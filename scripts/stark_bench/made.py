@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from ark.graph import GraphData, Provenance
 from ark.graph.sources.stark import BENCHMARKS
 from ark.graph.sources.stark.convert import documents_of
-from ark.graph.sources.stark.names import MAG, PRIME
+from ark.graph.sources.stark.names import AMAZON, MAG, PRIME
 from ark.graph.sources.stark.nodes import AttrColumn, TextColumn, node_attrs, node_name
+from stark_bench import made_amazon
 
 SEED = 20261130
 HUB = 100_000  # neighbours of one field of study, at full size
@@ -48,8 +49,13 @@ class Size:
     @property
     def types(self) -> Ints:
         """Type number of every node, in STaRK's order."""
-        per_type = MAG_TYPES if self.name == "mag" else tuple(PRIME.per_type.values())
-        return np.repeat(np.arange(len(per_type)), [self.of(count) for count in per_type])
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
+    @property
+    def counts(self) -> list[int]:
+        """Nodes of each type."""
+        exact = {"mag": MAG_TYPES, "amazon": made_amazon.TYPES}
+        return [self.of(count) for count in exact.get(self.name, tuple(PRIME.per_type.values()))]
 
     @property
     def hub(self) -> int:
@@ -96,6 +102,9 @@ def records(size: Size) -> Iterator[dict[str, Any]]:
     """``node_info`` of every node in order, with the official keys that documents show."""
     rng = np.random.default_rng(SEED + 1)
     types, text = size.types, Text(size.scale)
+    if size.name == "amazon":
+        yield from made_amazon.records(size.counts, text.runs, rng)
+        return
     mean = ABSTRACT if size.name == "mag" else DETAILS
     long = np.clip(rng.lognormal(np.log(mean) - 0.08, 0.4, len(types)), 20, 700).astype(np.int64)
     if size.name == "mag":
@@ -130,7 +139,7 @@ def _prime(i: int, kind: int, name: str, body: str) -> dict[str, Any]:
 
 
 def edges(size: Size) -> tuple[Ints, Ints, Ints]:
-    """(source, relation, target) as the benchmark stores them: MAG once, PRIME both ways."""
+    """(source, relation, target) as the benchmark stores them: PRIME both ways, others once."""
     rng = np.random.default_rng(SEED + 2)
     n = len(size.types)
     if size.name == "prime":
@@ -138,6 +147,8 @@ def edges(size: Size) -> tuple[Ints, Ints, Ints]:
         relation = rng.integers(0, len(PRIME.relations), len(near))
         both = np.concatenate([near, far]), np.concatenate([far, near])
         return both[0], np.concatenate([relation, relation]), both[1]
+    if size.name == "amazon":
+        return _amazon_edges(size, rng)
     authors, places, fields, papers = (size.of(count) for count in MAG_TYPES)
     author, field = (0, authors), (size.hub + 1, fields - 1)
     paper, place = (n - papers, papers), (authors, places)
@@ -149,6 +160,19 @@ def edges(size: Size) -> tuple[Ints, Ints, Ints]:
     for i, (own, other) in enumerate(ends):
         wanted = round(total * MAG_SHARES[i] / sum(MAG_SHARES))
         columns.append(_pairs(rng, wanted, own, other))
+        numbers.append(np.full(len(columns[-1][0]), i))
+    source, target = (np.concatenate([pair[side] for pair in columns]) for side in (0, 1))
+    return source, np.concatenate(numbers), target
+
+
+def _amazon_edges(size: Size, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
+    """Products to products twice, to brands, to categories, to colours."""
+    total, firsts = size.of(AMAZON.edges) // 2, np.cumsum([0, *size.counts])
+    columns, numbers = [], []
+    for i, kind in enumerate((0, 0, 1, 2, 3)):
+        wanted = round(total * made_amazon.SHARES[i] / sum(made_amazon.SHARES))
+        other = int(firsts[kind]), size.counts[kind]
+        columns.append(_pairs(rng, wanted, (0, size.counts[0]), other))
         numbers.append(np.full(len(columns[-1][0]), i))
     source, target = (np.concatenate([pair[side] for pair in columns]) for side in (0, 1))
     return source, np.concatenate(numbers), target

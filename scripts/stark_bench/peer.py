@@ -57,9 +57,8 @@ def score(worker: str, candidates: int, ranked: list[int], gold: list[int]) -> d
     return {"ms": min(took), "values": {k: float(v) for k, v in answer.items()}}
 
 
-def neighbours(folder: str, relations: int, nodes: list[int], hub: int) -> dict[str, Any]:
-    """Load the stored edges into stark-qa's own base class and ask for neighbours."""
-    torch, numpy = importlib.import_module("torch"), importlib.import_module("numpy")
+def base_class() -> Any:
+    """stark-qa's ``SKB``, without the imports of its package."""
     package = importlib.util.find_spec("stark_qa")
     if package is None or not package.submodule_search_locations:
         raise ModuleNotFoundError("No module named 'stark_qa'")
@@ -68,7 +67,31 @@ def neighbours(folder: str, relations: int, nodes: list[int], hub: int) -> dict[
         bare = ModuleType(name)
         bare.__path__ = [str(root.joinpath(*name.split(".")[1:]))]
         sys.modules[name] = bare
-    base = importlib.import_module("stark_qa.skb.knowledge_base").SKB
+    return importlib.import_module("stark_qa.skb.knowledge_base").SKB
+
+
+def graph_class() -> dict[str, Any]:
+    """Whether it can be used here: three nodes, one edge. Raises where a package is missing."""
+    torch = importlib.import_module("torch")
+    kinds, edge = torch.zeros(3, dtype=torch.int64), torch.tensor([[0], [2]])
+    skb = base_class()(
+        range(3),
+        edge,
+        node_type_dict={0: "0"},
+        edge_type_dict={0: "0"},
+        node_types=kinds,
+        edge_types=kinds[:1],
+    )
+    found = [int(node) for node in skb.get_neighbor_nodes(2)]
+    if found != [0]:
+        raise ValueError(f"neighbours of node 2 are {found}, not [0]")
+    return {}
+
+
+def neighbours(folder: str, relations: int, nodes: list[int], hub: int) -> dict[str, Any]:
+    """Load the stored edges into stark-qa's own base class and ask for neighbours."""
+    torch, numpy = importlib.import_module("torch"), importlib.import_module("numpy")
+    base = base_class()
     read = {
         name: torch.from_numpy(numpy.load(Path(folder) / f"{name}.npy").astype("int64"))
         for name in ("edge_source", "edge_target", "edge_relation", "type_ids")
@@ -99,11 +122,11 @@ def neighbours(folder: str, relations: int, nodes: list[int], hub: int) -> dict[
 
 
 def main() -> None:
-    """``peer.py JOB REQUEST``, the request as JSON."""
+    """``peer.py JOB REQUEST``, the request as a JSON file; none for a job without arguments."""
     answers, sys.stdout = sys.stdout, sys.stderr
-    jobs: dict[str, Any] = {"score": score, "neighbours": neighbours}
-    job = jobs[sys.argv[1]]
-    found = job(**json.loads(Path(sys.argv[2]).read_text(encoding="utf-8")))
+    jobs: dict[str, Any] = {"score": score, "neighbours": neighbours, "graph_class": graph_class}
+    given = [json.loads(Path(name).read_text(encoding="utf-8")) for name in sys.argv[2:]]
+    found = jobs[sys.argv[1]](**(given[0] if given else {}))
     packages = ("stark-qa", "torch", "torchmetrics")
     found["versions"] = {name: importlib.metadata.version(name) for name in packages}
     answers.write(json.dumps(found) + "\n")

@@ -22,6 +22,11 @@ ROWS = (
     "one of these tool calls",
     "convert PRIME",
     "– peak resident set",
+    "convert MAG",
+    "convert AMAZON at 0.1 of its size, 1,0",
+    "– the whole, extrapolated: ten times",
+    "BM25 index over 0.1 of AMAZON's products",
+    "– of the whole, extrapolated: ten times",
     "BM25 index over 18,730 documents",
     "– on disk",
     "BM25 query, 100 of 18,730 documents, bm25s numpy",
@@ -29,6 +34,9 @@ ROWS = (
     "first answer, imports done",
     "first answer, from the start of the process",
     "27 questions: BM25 and scoring",
+    "BM25 index over 7,002 papers alone",
+    "run.py graph=mag method=bm25 search=stark, 27 questions",
+    "– the cell in it",
 )
 NUMBER = re.compile(r"([\d,.]+(?:e[+-]\d+)?) (?:µs|ms|s|MB)")
 

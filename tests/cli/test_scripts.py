@@ -61,13 +61,17 @@ def test_show_names_mistakes_in_a_line(done: Done, tmp_path: Path) -> None:
     )
 
 
-def test_tool_use_shares_add_up(done: Done, tmp_path: Path) -> None:
-    text = script("tool_use.py", str(done.path.parents[2]))
-    row = text.splitlines()[-1]
-    shares = [float(cell.strip(" %")) for cell in row.split("|")[4:-1]]
+def test_analyse_reads_a_real_run(done: Done, tmp_path: Path) -> None:
+    text = script("analyse.py", str(done.path.parents[2]), "--only", "tools")
+    row = next(line for line in text.splitlines() if line.startswith("| toy "))
+    shares = [float(cell) for cell in row.split("|")[6:-2] if cell.strip() != "-"]
     assert abs(sum(shares) - 100) < 0.5
     assert "search_in_graph" in text
-    assert "is no run folder" in script("tool_use.py", str(tmp_path), code=2)
+    assert "missing" not in text
+    whole = script("analyse.py", str(done.path))
+    assert "no LLM" in whole
+    assert whole.count("## ") == 13
+    assert "is no run folder" in script("analyse.py", str(tmp_path), code=2)
 
 
 def test_tables_read_a_folder(done: Done, tmp_path: Path) -> None:

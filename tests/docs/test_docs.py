@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from ark.cli.console import jobs_of
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 _BLOCK = re.compile(r"```(?:bash|sh)\n(.*?)```", re.DOTALL)
@@ -32,20 +34,13 @@ def runs() -> list[str]:
 
 
 @pytest.mark.parametrize("command", runs())
-def test_every_run_command_composes(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(REPOSITORY))
-    import run
-
+def test_every_run_command_composes(command: str) -> None:
     words = shlex.split(command[command.index("run.py") :])[1:]
     words = words[: words.index("&&")] if "&&" in words else words
     if "--help" in words:
         return
-    sweep = "-m" in words
-    overrides = [w for w in words if w != "-m"]
-    jobs = run.expand(overrides, sweep=sweep)
-    assert len(jobs) > 1 or not sweep
-    for job in jobs:
-        run.compose_job(job)
+    jobs, _, _ = jobs_of(words)
+    assert len(jobs) > 1 or "-m" not in words
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from ark.run import CellSpec, GraphSpec, PluginSpec, Transport, run_cell
 from ark.scoring.judge import judge
 from ark.scoring.measures import parse_measure
 from ark.scoring.official import MEASURES, SIGN_FILTER, Item, cross_check, release
-from ark.scoring.official_process import Question, ask
+from ark.scoring.official_process import Question, ask, interpreter
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 LEXICAL = PluginSpec("lexical", "ark.backbone.lexical:LexicalBackbone")
@@ -107,4 +107,24 @@ def test_the_script_finds_an_environment_ready(
     monkeypatch.setattr(sys, "argv", ["official_env.py", str(environment)])
     main = runpy.run_path(str(REPOSITORY / "scripts/official_env.py"))["main"]
     assert main() == 0
-    assert "ready: stark-qa " in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "ready: stark-qa " in shown
+    assert "no graph class" not in shown, "built before the script installed torch_geometric"
+
+
+def test_the_benchmark_asks_its_graph_class(environment: Path) -> None:
+    peer = REPOSITORY / "scripts/stark_bench/peer.py"
+    command = [str(interpreter(environment)), "-I", "-W", "ignore", str(peer), "graph_class"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert set(json.loads(done.stdout)["versions"]) == {"stark-qa", "torch", "torchmetrics"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="an environment is made of a symbolic link")
+def test_an_environment_without_the_graph_class_is_told_apart(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    script = runpy.run_path(str(REPOSITORY / "scripts/official_env.py"))
+    assert script["has_graph_class"](tmp_path) is False
+    assert "ModuleNotFoundError" in capfd.readouterr().err

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ark.report import footer
-from ark.report.published import REFERENCE, published
+from ark.report.reference import REFERENCE, published
 
 
 def row(**cell: Any) -> dict[str, Any]:

@@ -97,7 +97,11 @@ def test_results_are_plain_json_of_ten_decimals() -> None:
     out = summarise(ROWS, list("aabbc"), [HIT, MRR, F1])
     text = json.dumps({name: e.to_json() for name, e in out.items()}, allow_nan=False)
     assert json.loads(text)["mrr"]["mean"] == 0.5666666667
-    assert json.loads(text)["f1"] == {"mean": None, "low": None, "high": None, "n": 0}
+    assert json.loads(text)["f1"] == dict.fromkeys(["mean", "low", "high", "design_effect"]) | {
+        "n": 0,
+        "clusters": 0,
+    }
+    assert json.loads(text)["mrr"]["clusters"] == 3
     digits = [part.split(".")[1] for part in text.replace(",", " ").split() if "." in part]
     assert max(len(d.rstrip("}")) for d in digits) <= 10
 

@@ -14,7 +14,6 @@ from ark.errors import UserError
 from ark.graph import KnowledgeGraph
 from ark.search import BM25, BM25Settings
 from ark.search.documents import document
-from ark.search.kernel import accumulate_numpy
 from ark.search.settings import METHODS
 from ark.search.topk import top_k
 from ark.text import TOKEN_PATTERN, tokens
@@ -95,8 +94,8 @@ def test_a_damaged_index_is_one_line_with_the_fix(
     toy_graph: KnowledgeGraph, tmp_path: Path
 ) -> None:
     BM25.open_or_build(toy_graph, tmp_path)
-    (params,) = tmp_path.glob("indexes/*/*/params.index.json")
-    params.write_text("{")
+    (facts,) = tmp_path.glob("indexes/*/*/index.json")
+    facts.write_text("{")
     with pytest.raises(UserError, match="delete that folder"):
         BM25.open_or_build(toy_graph, tmp_path)
 
@@ -121,18 +120,3 @@ def test_top_k_is_a_full_sort_that_is_cut(pairs: list[tuple[int, float]], k: int
     )
     wanted = sorted(nodes.items(), key=lambda x: (-x[1], x[0]))[:k]
     assert [(h.node, h.score) for h in hits] == wanted
-
-
-def test_the_compiled_kernel_adds_the_same_sums() -> None:
-    pytest.importorskip("numba", reason="the fast extra is not installed")
-    from ark.search.kernel import compiled
-
-    rng = np.random.default_rng(0)
-    indptr = np.array([0, 5, 5, 12], dtype=np.int32)
-    indices = np.concatenate([rng.permutation(20)[:5], rng.permutation(20)[:7]]).astype(np.int32)
-    data = rng.random(12).astype(np.float32)
-    token_ids = np.array([2, 0, 2, 1], dtype=np.int64)
-    plain, fast = np.zeros(20, np.float32), np.zeros(20, np.float32)
-    accumulate_numpy(data, indices, indptr, token_ids, plain)
-    compiled()(data, indices, indptr, token_ids, fast)
-    np.testing.assert_array_equal(plain, fast)

@@ -150,9 +150,9 @@ def test_the_configs_are_the_settings() -> None:
     assert BM25Settings(**defaults) == BM25Settings()
 
 
-def test_old_indexes_and_ids_stay_valid(toy_graph: KnowledgeGraph, data_root_path: Path) -> None:
-    """The key of the first release, written out: an index of a million documents is not rebuilt."""
-    key = json.dumps({"b": 0.75, "k1": 1.2, "method": "lucene", "version": 1})
+def test_indexes_and_ids_stay_valid(toy_graph: KnowledgeGraph, data_root_path: Path) -> None:
+    """Both written out. How an index is stored is in its folder's name, and in no identity."""
+    key = '{"b": 0.75, "k1": 1.2, "method": "lucene", "storage": 2, "version": 1}'
     name = f"bm25-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
     search = BM25.open_or_build(toy_graph, data_root_path)
     assert (data_root_path / "indexes" / toy_graph.content_hash[:12] / name).is_dir()
@@ -190,6 +190,7 @@ def test_every_setting_is_identity(
         ({"stopwords": "englsh"}, "did you mean english"),
         ({"documents": "texts"}, "did you mean text"),
         ({"duplicates": "first"}, "search.duplicates"),
+        ({"method": "bm25+", "k1": 0}, "k1 above 0"),
         ({"types": "book"}, r"search.types=\[a,b\]"),
         ({"types": ()}, r"search.types=\[a,b\]"),
     ],

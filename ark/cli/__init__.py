@@ -1,0 +1,1 @@
+"""The command line: composing cells from configs, experiments, what is printed."""

@@ -1,0 +1,238 @@
+"""From a command line to plain records: Hydra's compose API, and every mistake as one line.
+
+Hydra's config groups and override grammar are used, not ``@hydra.main``: error lines, exit codes
+and output folders are ours. Only this package knows Hydra.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ark.agent import Fusion
+from ark.cli.help import CONFIGS, groups
+from ark.errors import UserError, unknown
+from ark.run.jobs import Job, check_n_jobs
+from ark.run.locate import record
+from ark.run.spec import CellSpec, GraphSpec, Limits, PluginSpec, Transport
+from ark.run.values import check_value
+from ark.search import BM25Settings
+
+SPEAK_OF_OTHERS = {"ablation", "preset"}  # groups whose files set fields of other groups
+LISTED = {"budget": Limits, "sweep_budget": Limits}  # settings that are mappings
+
+
+def expand(overrides: Sequence[str], *, sweep: bool) -> list[tuple[str, ...]]:
+    """Overrides of each job: the product of all comma lists, in the order written."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
+    for text in overrides:
+        if text.startswith("-"):
+            raise UserError(f"unknown option {text}; see python run.py --help")
+        if text.lstrip("+~").startswith("hydra"):
+            raise UserError(f"{text}: Hydra only composes here, its own settings have no effect")
+        if "=" not in text and not text.startswith("~"):
+            owners = [f"{g}={text}" for g, choices in groups().items() if text in choices]
+            hint = f"did you mean {' or '.join(owners)}?" if owners else "write setting=value"
+            raise UserError(f"cannot read {text!r}; {hint}")
+    try:
+        parsed = OverridesParser.create().parse_overrides(list(overrides))
+    except (HydraException, ValueError) as error:
+        raise UserError(f"cannot read the command: {_first_line(error)}") from None
+    axes: list[list[str]] = []
+    for text, override in zip(overrides, parsed, strict=True):
+        if not override.is_sweep_override():
+            values = [text]
+        elif not sweep:
+            raise UserError(f"{text} is a sweep; add -m")
+        else:
+            key = override.get_key_element()
+            try:
+                values = [f"{key}={value}" for value in override.sweep_string_iterator()]
+            except HydraException as error:
+                raise UserError(f"cannot sweep over {text}: {_first_line(error)}") from None
+        for value in values:
+            _check_group(value)
+        axes.append(values)
+    return list(itertools.product(*axes))
+
+
+def _check_group(override: str) -> None:
+    key, equals, value = override.partition("=")
+    choices = groups().get(key)
+    if equals and choices is not None and value not in choices:
+        raise UserError(f"{unknown(key, value, choices)}")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a command says beside its cells."""
+
+    n_jobs: int
+    dry_run: bool
+    sweep_budget: Limits
+
+
+def compose_jobs(overrides: Sequence[str]) -> tuple[list[Job], Settings]:
+    """Compose the configs and turn them into plain records: as many jobs as there are repeats.
+
+    Every mistake is a UserError.
+    """
+    from hydra import compose, initialize_config_dir
+    from hydra.errors import HydraException
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    try:
+        with initialize_config_dir(str(CONFIGS), version_base="1.3"):
+            config = compose("config", list(overrides), return_hydra_config=True)
+            chosen = dict(config.hydra.runtime.choices)
+            own = OmegaConf.masked_copy(config, [str(k) for k in config if k != "hydra"])
+            plain = OmegaConf.to_container(own, resolve=True)
+    except (HydraException, OmegaConfBaseException, ValueError) as error:
+        raise _composition_error(error, overrides) from None
+    assert isinstance(plain, dict)
+    values: dict[str, Any] = {str(key): value for key, value in plain.items()}
+    _check_keys(values)
+    try:
+        return _repeated(to_job(values, chosen, overrides), values["repeats"]), _settings_of(values)
+    except KeyError as error:
+        raise UserError(f"the setting {error} is missing; it cannot be taken away") from None
+
+
+def compose_one(overrides: Sequence[str]) -> Job:
+    """The cell of a command that is no sweep. Every mistake is a UserError."""
+    (own,) = expand(overrides, sweep=False)
+    jobs, _ = compose_jobs(own)
+    if len(jobs) > 1:
+        raise UserError("repeats: one cell at a time here")
+    return jobs[0]
+
+
+def _check_keys(values: Mapping[str, Any]) -> None:
+    """Exactly the groups and settings of the configs, groups as mappings, the rest as scalars."""
+    from omegaconf import OmegaConf
+
+    known = {*map(str, OmegaConf.load(CONFIGS / "config.yaml")), *groups()} - {"defaults"}
+    known -= SPEAK_OF_OTHERS
+    for key in values:
+        if key not in known | SPEAK_OF_OTHERS:
+            raise UserError(unknown("setting", key, known))
+    for key in sorted(known):
+        if key not in values:
+            raise UserError(f"{key} is missing; it cannot be taken away")
+        if key in groups() and not isinstance(values[key], dict):
+            raise UserError(f"{key} must be one of {', '.join(groups()[key])}")
+        if key in LISTED and not isinstance(values[key], dict):
+            raise UserError(f"{key} has fields: {key}.cost=5 {key}.tokens=... {key}.calls=...")
+    for key in ("method", "backbone", "tracker"):
+        if "target" not in values[key]:
+            raise UserError(f"{key}.target is missing; it cannot be taken away")
+    for key in ("split", "candidates", "results_dir", "over_budget", "backfill"):
+        if not isinstance(values[key], str) or not values[key]:
+            raise UserError(f"{key}={values[key]} must be a text")
+    for key in ("queries", "official"):
+        if values[key] is not None and (not isinstance(values[key], str) or not values[key]):
+            raise UserError(f"{key}={values[key]} must be a path or null")
+
+
+def _composition_error(error: Exception, overrides: Sequence[str]) -> UserError:
+    text = _first_line(error)
+    if text.startswith("Could not override"):
+        key = text.split("'")[1]
+        known = _known(overrides, key)
+        if key in known:  # a key below it was given, which the line does not show
+            return UserError(
+                f"{key} has no fields of that name: {key}={{name: value}} sets it whole"
+            )
+        return UserError(unknown("setting", key, known))
+    return UserError(f"cannot compose the configuration: {text}")
+
+
+def _known(overrides: Sequence[str], wrong: str) -> list[str]:
+    """Known settings near a wrong one: those of its group's chosen file, or the top ones."""
+    from omegaconf import OmegaConf
+
+    group = wrong.partition(".")[0]
+    defaults: Any = OmegaConf.load(CONFIGS / "config.yaml")
+    if group not in groups() or "." not in wrong:
+        return [k for k in defaults if k != "defaults"] + list(groups())
+    choice = {k: v for d in defaults["defaults"] if not isinstance(d, str) for k, v in d.items()}
+    choice |= {k: v for k, _, v in (o.partition("=") for o in overrides)}
+    file = CONFIGS / group / f"{choice[group]}.yaml"
+    return [f"{group}.{name!s}" for name in OmegaConf.load(file)]
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+
+
+def to_job(values: dict[str, Any], chosen: Mapping[str, str], overrides: Sequence[str]) -> Job:
+    """Plain values of the configs as the records that the runner takes."""
+    graph = dict(values["graph"])
+    types = graph.pop("candidate_types", None)
+    if types is not None and not isinstance(types, list):
+        raise UserError("graph.candidate_types must be a list: graph.candidate_types=[a,b]")
+    source = str(graph.pop("source"))
+    for key in ("path", "root"):
+        if not isinstance(graph.get(key), str | None):
+            raise UserError(f"graph.{key}={graph[key]} must be the path of a folder")
+    missing = [f"graph.{key}" for key, value in graph.items() if value == "???"]
+    if missing:
+        raise UserError(f"graph={chosen['graph']} needs {missing[0]}: add {missing[0]}=DIR")
+    plugins = {}
+    for kind in ("method", "backbone"):
+        settings = dict(values[kind])
+        plugins[kind] = PluginSpec(str(chosen[kind]), str(settings.pop("target")), settings)
+    queries = values["queries"]
+    spec = CellSpec(
+        graph=GraphSpec(source, graph, None if types is None else tuple(map(str, types))),
+        method=plugins["method"],
+        backbone=plugins["backbone"],
+        search=record(BM25Settings, "search", values["search"]),
+        fusion=record(Fusion, "fusion", values["fusion"]),
+        split=str(values["split"]),
+        limit=values["limit"],
+        queries=None if queries is None else Path(str(queries)),
+        candidates=str(values["candidates"]),
+        cut=values["cut"],
+        seed=values["seed"],
+        pool=values["pool"],
+        steps=values["steps"],
+        over_budget=values["over_budget"],
+        backfill=values["backfill"],
+    )
+    transport = Transport(
+        results_dir=Path(str(values["results_dir"])),
+        concurrency=values["concurrency"],
+        max_failures=values["max_failures"],
+        progress=values["progress"],
+        budget=record(Limits, "budget", values["budget"]),
+    )
+    official = values["official"]
+    return Job(
+        tuple(overrides),
+        spec,
+        transport,
+        values["tracker"],
+        None if official is None else Path(str(official)),
+    )
+
+
+def _repeated(job: Job, repeats: object) -> list[Job]:
+    if not isinstance(repeats, int) or isinstance(repeats, bool) or repeats < 1:
+        raise UserError(f"repeats={repeats} must be a whole number >= 1")
+    return [replace(job, spec=replace(job.spec, repeat=k)) for k in range(repeats)]
+
+
+def _settings_of(values: Mapping[str, Any]) -> Settings:
+    check_value("dry_run", values["dry_run"], bool)
+    return Settings(
+        check_n_jobs(values["n_jobs"]),
+        values["dry_run"],
+        record(Limits, "sweep_budget", values["sweep_budget"]),
+    )

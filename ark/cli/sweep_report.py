@@ -1,0 +1,112 @@
+"""What a sweep leaves beside its runs: ``results/sweeps/ID/`` with a record, tables and figures."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ark.cli.experiments import Experiment
+from ark.errors import UserError
+from ark.records import Json, Usage
+from ark.report import footer, main_table
+from ark.report.spread import agreement_lines, prompt_lines
+from ark.run.jobs import Job, JobEnd, sweep_id
+from ark.run.journal import summed
+from ark.run.result import write_atomic
+
+
+def write_report(
+    jobs: Sequence[Job],
+    ends: Sequence[JobEnd | None],
+    experiment: Experiment | None,
+    command: str,
+) -> str:
+    """Write the sweep's folder and return what is printed; nothing where no job was finished."""
+    results = jobs[0].transport.results_dir.absolute()
+    name = "sweep" if experiment is None else experiment.name
+    folder = results / "sweeps" / f"{name}-{sweep_id(jobs)}"
+    write_atomic(folder / "sweep.json", _record(jobs, ends, command, folder))
+    done = {end.done.path: end.done for end in ends if end is not None and end.done is not None}
+    if not done:
+        return ""
+    paths = list(done)
+    data = [one.data for one in done.values()]
+    parts = [f"{main_table(data)}\n\n{footer(data)}"]
+    if experiment is not None:
+        parts = [experiment.report.title, *_sections(experiment, paths, folder)]
+    parts.append(_spent(ends, len(paths)))
+    write_atomic(folder / "report.md", "\n\n".join(parts) + "\n")
+    return "\n\n".join([*parts, f"report: {folder / 'report.md'}"])
+
+
+def _record(jobs: Sequence[Job], ends: Sequence[JobEnd | None], command: str, folder: Path) -> str:
+    rows = []
+    for job, end in zip(jobs, ends, strict=True):
+        done = None if end is None else end.done
+        row: dict[str, Json] = {
+            "overrides": list(job.overrides),
+            "repeat": job.spec.repeat,
+            "state": "not run" if end is None else end.state,
+            "result": None if done is None else os.path.relpath(done.path, folder),
+            "error": None if end is None or not end.reason else end.reason,
+        }
+        rows.append(row)
+    return json.dumps({"command": command, "jobs": rows}, indent=1, ensure_ascii=False) + "\n"
+
+
+def _sections(experiment: Experiment, paths: Sequence[Path], folder: Path) -> list[str]:
+    report = experiment.report
+    parts: list[str] = []
+    for section in report.sections:
+        if section == "table":
+            from ark.report import sweep_table
+
+            for form in ("md", "tex", "csv"):
+                text = sweep_table(
+                    paths, baseline=report.baseline, reference=report.reference, fmt=form
+                )
+                write_atomic(folder / f"table.{form}", text.rstrip("\n") + "\n")
+                parts += [text] if form == "md" else []
+        elif section == "analysis":
+            from ark.report.analysis import analysis_table
+
+            parts.append(analysis_table(paths))
+        elif section == "aggregation":
+            parts.append("\n".join(agreement_lines(paths)))
+        elif section == "prompts":
+            parts.append("\n".join(prompt_lines(paths)))
+    return [*parts, *_figures(report.figures, paths, folder)]
+
+
+def _figures(kinds: Sequence[str], paths: Sequence[Path], folder: Path) -> list[str]:
+    if kinds and importlib.util.find_spec("matplotlib") is None:
+        return [
+            "figures: not drawn, python -m pip install 'ark-harness[figures]' brings matplotlib"
+        ]
+    lines = []
+    for kind in kinds:
+        from ark.report import figures
+
+        draw = getattr(figures, f"{'tool' if kind == 'tools' else kind}_figure")
+        try:
+            lines += [f"figure: {path}" for path in draw(paths, folder)]
+        except UserError as error:
+            sys.stderr.write(f"figure {kind}: {error}\n")
+    return ["\n".join(lines)] if lines else []
+
+
+def _spent(ends: Sequence[JobEnd | None], results: int) -> str:
+    """The call counter: what this command itself asked of backbones."""
+    done = [end.done for end in ends if end is not None and end.done is not None]
+    made: Usage = summed([one.made for one in done])
+    folders = {one.path.parents[2] for one in done}
+    tokens = made.prompt_tokens + made.completion_tokens
+    cost = "cost unknown" if made.cost is None else f"${made.cost:.2f}"
+    return (
+        f"{results} results read from {len(folders)} runs. This command made {made.calls} calls "
+        f"({tokens} tokens, {cost})."
+    )

@@ -1,0 +1,247 @@
+"""The lines below a table: what its marks mean, what was measured, and on which data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ark.records import Json
+from ark.report.entry import Entry
+from ark.report.grid import Column, Grid, fingerprint
+from ark.report.lift import NONE
+from ark.report.names import title
+from ark.report.sheet import Sheet
+from ark.report.shown import join
+from ark.report.unlike import SHOWN, treatment_differences
+
+SPREAD = "hit@1"
+
+
+def lines(sheet: Sheet) -> list[str]:
+    """All of them, in order."""
+    grid = sheet.grid
+    return [
+        *_head(grid),
+        *(_column_line(grid, column) for column in grid.columns),
+        *_treatments(grid),
+        *_best(sheet),
+        *_tests(sheet),
+        *sheet.complaints,
+        *_repeats(grid),
+        *_spreads(grid),
+        *_published(sheet),
+        *_questions(grid),
+        *_lift(sheet),
+        *_versions(grid),
+        *_credits(grid),
+    ]
+
+
+def _entries(grid: Grid) -> Iterable[tuple[str, Column, Entry]]:
+    for row in grid.rows:
+        for column, entry in sorted(row.entries.items()):
+            yield row.name, column, entry
+
+
+def _head(grid: Grid) -> list[str]:
+    cuts = sorted({e.first.cell["reading"]["cut"] for _, _, e in _entries(grid)})
+    return [
+        "Percent, mean [95 % interval]; failed and missing questions count as 0. All measures are "
+        f"of the first {' or '.join(map(str, cuts))} ranks."
+    ]
+
+
+def _column_line(grid: Grid, column: Column) -> str:
+    """n, clusters, design effect and stamp of a graph."""
+    usual = [e for i, e in grid.at(column) if (i, column) not in grid.unlike]
+    cell = usual[0].first
+    found = [x for e in usual for m in grid.measures if (x := e.estimate(m)) is not None]
+    clusters = max((x.clusters for x in found), default=0) or usual[0].n_clusters
+    effects = [x.design_effect for x in found if x.design_effect is not None]
+    effect = _span([f"{min(effects):.1f}", f"{max(effects):.1f}"]) if effects else "not stored"
+    types = cell.cell["reading"].get("candidate_types")
+    return (
+        f"{column.label}: n {cell.data['counts']['queries']}, {clusters} clusters, design effect "
+        f"{effect}; candidates {'+'.join(types) if types else 'every node'}; graph content "
+        f"{cell.graph_hash[:SHOWN]}, questions {cell.questions_hash[:SHOWN]}."
+    )
+
+
+def _span(values: Sequence[str]) -> str:
+    return values[0] if values[0] == values[-1] else f"{values[0]}–{values[-1]}"
+
+
+def _treatments(grid: Grid) -> list[str]:
+    """Settings outside the method: design, rule 11."""
+    every = list(_entries(grid))
+    first = every[0][2]
+    unequal = []
+    for column in grid.columns:
+        entries = grid.at(column)
+        for i, entry in entries[1:]:
+            differ = treatment_differences(entries[0][1], entry)
+            if differ:
+                names = f"{grid.rows[entries[0][0]].name} and {grid.rows[i].name}"
+                unequal.append(f"Unequal on {column.label}: {', '.join(differ)}: {names}.")
+    hidden = ("candidates", "candidate_types", "cut")
+    shown = {k: v for k, v in first.treatment.items() if k not in hidden}
+    said = "; ".join(f"{k.replace('_', ' ')} {_value(v)}" for k, v in shown.items())
+    whose = "First row" if unequal else "Every row"
+    return [f"{whose}: {said}.", *unequal]
+
+
+def _value(value: Json) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{k}={_value(v)}" for k, v in sorted(value.items()))
+    if isinstance(value, list):
+        return "+".join(map(str, value))
+    return "none" if value is None else str(value)
+
+
+def _best(sheet: Sheet) -> list[str]:
+    out = []
+    if sheet.best.marks:
+        out.append(
+            "Bold is the highest mean of a column and italic the second; by itself that is no "
+            "claim that the difference is beyond chance."
+        )
+    out += [f"{c.label}: no best mark, {why}." for c, why in sheet.best.reasons.items()]
+    return out
+
+
+def _tests(sheet: Sheet) -> list[str]:
+    if not sheet.tests:
+        return []
+    rows = sheet.grid.rows
+    named: dict[int, list[str]] = {}
+    by_test: dict[str, list[str]] = {}
+    for (i, _, measure), test in sheet.tests.items():
+        found = test.difference.found
+        if found is None:
+            continue
+        whose = named.setdefault(test.baseline, [])
+        whose += [rows[i].name] if rows[i].name not in whose else []
+        of = by_test.setdefault(found.test, [])
+        of += [title(measure)] if title(measure) not in of else []
+    if not named:
+        return ["Nothing could be tested against the baseline."]
+    if len(named) == 1:
+        against = rows[next(iter(named))].name
+    else:
+        against = (
+            "the baseline ("
+            + "; ".join(f"{rows[b].name} for {join(whose)}" for b, whose in sorted(named.items()))
+            + ")"
+        )
+    kinds = "; ".join(f"{name} for {join(of)}" for name, of in sorted(by_test.items()))
+    return [
+        f"▲ above and ▼ below {against}: paired by question, p < 0.05 two-sided after Holm over "
+        f"the column ({kinds})."
+    ]
+
+
+def _repeats(grid: Grid) -> list[str]:
+    if all(e.repeats == 1 for _, _, e in _entries(grid)):
+        return []
+    return [
+        "Rows with repeats: mean over repeats; intervals resample questions and repeats (two-level "
+        "bootstrap); tests take each question's mean over the repeats."
+    ]
+
+
+def _spreads(grid: Grid) -> list[str]:
+    """'One run': how far single agents lie apart, where a row has several and no repeats."""
+    said: dict[str, list[str]] = {}
+    for name, column, entry in _entries(grid):
+        found = entry.first.data["single_agents"] or {}
+        measure = SPREAD if SPREAD in found else next(iter(found), None)
+        alone = found.get(measure) or []
+        if entry.repeats > 1 or len(alone) < 2 or entry.first.cell["reading"]["agents"] < 2:
+            continue
+        low, high = (f"{100 * x:.1f}" for x in (min(alone), max(alone)))
+        spread = f"all at {low}" if low == high else f"{low} to {high}"
+        text = f"{column.label} {title(str(measure))} {spread} ({len(alone)} agents)"
+        said.setdefault(name, []).append(text)
+    return [f"{name}: one run; single agents alone: {'; '.join(t)}." for name, t in said.items()]
+
+
+def _published(sheet: Sheet) -> list[str]:
+    if not sheet.beside and not sheet.published:
+        return ["Nothing is published for these rows."] if sheet.options.reference else []
+    return [
+        "Published numbers in percent as printed: (p) read in the source, (t) from a tracker "
+        "only, not seen in its paper. They are ranked with ours only where split and n agree."
+    ]
+
+
+def _questions(grid: Grid) -> list[str]:
+    out = []
+    if any(e.first.cell["reading"]["candidates"] == "answer_type" for _, _, e in _entries(grid)):
+        out.append("Answer type given.")
+    differing: dict[str, list[str]] = {}
+    for name, column, entry in _entries(grid):
+        counts = entry.first.data["counts"]
+        if entry.failures:
+            text = f"{entry.failures:g} of {counts['queries']} questions failed or are missing"
+            out.append(f"{column.label}, {name}: {text}{_answered(entry)}.")
+        differ = counts.get("agents_differ")
+        if differ is not None and entry.repeats == 1:
+            text = f"{differ:g} of {counts['ok'] + counts['limit']} ({column.label})"
+            differing.setdefault(name, []).append(text)
+    out += [
+        f"{name}: questions on which the agents' lists differ: {', '.join(texts)}."
+        for name, texts in differing.items()
+    ]
+    tuned = [(name, e.first.cell["tuned"]) for name, _, e in _entries(grid)]
+    return [*out, *dict.fromkeys(f"{name}: tuned: {text}." for name, text in tuned if text)]
+
+
+def _answered(entry: Entry) -> str:
+    found = entry.first.data["measures"].get(SPREAD, {}).get("answered_only")
+    if entry.repeats > 1 or not found or found.get("mean") is None:
+        return ""
+    text = f"{100 * found['mean']:.1f} [{100 * found['low']:.1f}, {100 * found['high']:.1f}]"
+    return f"; Hit@1 {text} over {found['n']} answered"
+
+
+def _lift(sheet: Sheet) -> list[str]:
+    rows = sheet.grid.rows
+    lacking = [f"{rows[i].name} on {c.label}" for (i, c), lift in sheet.lifts.items() if not lift]
+    out = [f"{name}: {NONE}." for name in lacking]
+    if any(lift is not None for lift in sheet.lifts.values()):
+        out.append(
+            "Lift: the row with a model minus the rule-based controller with the same method, "
+            "settings and questions, in points [95 % interval], p paired and after Holm; tokens "
+            "are the model's."
+        )
+    return out
+
+
+def _versions(grid: Grid) -> list[str]:
+    """Code versions and fingerprints, where rows do not share them."""
+    commits: dict[str, list[str]] = {}
+    prints: dict[str, set[str]] = {}
+    for name, column, entry in _entries(grid):
+        for cell in entry.cells:
+            commit = str(cell.data["environment"].get("commit") or "unknown")
+            whose = commits.setdefault(commit, [])
+            whose.append(f"{name} on {column.label}")
+            prints.setdefault(name, set()).add(fingerprint(cell))
+    if len(commits) == 1:
+        out = [f"Code {_short(next(iter(commits)))}."]
+    else:
+        parts = [f"{_short(c)}: {', '.join(dict.fromkeys(w))}" for c, w in sorted(commits.items())]
+        out = [f"Code versions differ: {'; '.join(parts)}."]
+    for name, found in prints.items():
+        if len(found) > 1:
+            several = ", ".join(sorted(p[:6] for p in found))
+            out.append(f"{name}: behaviour fingerprints differ between its cells ({several}).")
+    return out
+
+
+def _short(commit: str) -> str:
+    return commit if commit == "unknown" else commit[:10] + ("+" if commit.endswith("+") else "")
+
+
+def _credits(grid: Grid) -> list[str]:
+    thanks = dict.fromkeys(str(e.first.cell["credit"]) for _, _, e in _entries(grid))
+    return [f"Data: {c}" for c in thanks if c]

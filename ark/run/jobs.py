@@ -1,0 +1,307 @@
+"""Several cells at once: which of them are readings of one run, and running them."""
+
+from __future__ import annotations
+
+import dataclasses
+import multiprocessing
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from ark.errors import ArkError, BudgetReachedError, UserError
+from ark.records import Json, Usage
+from ark.run.budget import Purse
+from ark.run.executors import InterruptedRunError
+from ark.run.identity import canonical_json, digest
+from ark.run.journal import read_journal, summed
+from ark.run.locate import build
+from ark.run.meter import spent_before
+from ark.run.runner import Done, run_cell
+from ark.run.session import open_session
+from ark.run.spec import CellSpec, Limits, Transport
+from ark.run.trackers import Careful
+
+_ABANDONED = threading.Event()  # of this process: a tracker hung
+State = Literal["done", "failed", "stopped", "interrupted"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One composed cell, and the overrides that made it."""
+
+    overrides: tuple[str, ...]
+    spec: CellSpec
+    transport: Transport
+    tracker: Mapping[str, Any]
+    official: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """As it stands in tables of failed jobs."""
+        repeat = [f"repeat {self.spec.repeat}"] if self.spec.repeat else []
+        return " ".join([*self.overrides, *repeat]) or "(defaults)"
+
+
+@dataclass(frozen=True)
+class JobEnd:
+    """How a job ended: ``done`` with its result, else with the reason."""
+
+    state: State
+    done: Done | None = None
+    reason: str = ""
+    trace: str = ""
+
+
+def plan(jobs: Sequence[Job]) -> list[Job]:
+    """The same jobs, those that differ only in a reading made readings of one run.
+
+    Of jobs that differ only in ``method.agents`` all take the largest number as their pool; of
+    those that differ only in ``method.max_steps``, where lists after fewer steps can be read, all
+    take the longest run and count its first steps (design, rule 8).
+    """
+    methods = [_method(job) for job in jobs]
+    specs = [job.spec for job in jobs]
+    specs = _shared_steps(specs, methods)
+    specs = _shared_pool(specs, methods)
+    return [replace(job, spec=spec) for job, spec in zip(jobs, specs, strict=True)]
+
+
+def _method(job: Job) -> Any:
+    try:
+        return build(job.spec.method.target, "method", job.spec.method.settings)
+    except ArkError:
+        return None  # the job itself will say so
+
+
+def _shared_steps(specs: list[CellSpec], methods: Sequence[Any]) -> list[CellSpec]:
+    def key(spec: CellSpec, method: Any) -> str | None:
+        if spec.steps is not None or not getattr(method, "readable_steps", False):
+            return None
+        return _key(spec, "max_steps", "agents")
+
+    longest: dict[str, int] = {}
+    keys = [key(spec, method) for spec, method in zip(specs, methods, strict=True)]
+    for name, method in zip(keys, methods, strict=True):
+        if name is not None:
+            longest[name] = max(longest.get(name, 0), method.max_steps)
+    out = []
+    for spec, name, method in zip(specs, keys, methods, strict=True):
+        if name is not None and method.max_steps < longest[name]:
+            spec = replace(_with(spec, max_steps=longest[name]), steps=method.max_steps)  # noqa: PLW2901
+        out.append(spec)
+    return out
+
+
+def _shared_pool(specs: list[CellSpec], methods: Sequence[Any]) -> list[CellSpec]:
+    keys = [
+        _key(spec, "agents")
+        if spec.pool is None and "agents" in getattr(method, "reading_fields", ())
+        else None
+        for spec, method in zip(specs, methods, strict=True)
+    ]
+    most: dict[str, int] = {}
+    for name, method in zip(keys, methods, strict=True):
+        if name is not None:
+            most[name] = max(most.get(name, 0), method.agents)
+    return [
+        replace(spec, pool=most[name]) if name is not None and most[name] > method.agents else spec
+        for spec, name, method in zip(specs, keys, methods, strict=True)
+    ]
+
+
+READING = ("fusion", "pool", "steps", "over_budget", "backfill", "cut", "candidates")
+
+
+def _key(spec: CellSpec, *without: str) -> str:
+    """Equal for cells that share their run but for these settings of the method."""
+    plain = dataclasses.asdict(spec)
+    for name in READING:
+        del plain[name]
+    for name in without:
+        plain["method"]["settings"].pop(name, None)
+    return canonical_json({**plain, "queries": str(spec.queries)})
+
+
+def _with(spec: CellSpec, **settings: Json) -> CellSpec:
+    method = replace(spec.method, settings={**spec.method.settings, **settings})
+    return replace(spec, method=method)
+
+
+def sweep_id(jobs: Sequence[Job]) -> str:
+    """Names the jobs of a sweep, in whatever order they came."""
+    return digest(sorted(_key(job.spec) + canonical_json(_reading(job.spec)) for job in jobs))[:12]
+
+
+def _reading(spec: CellSpec) -> Json:
+    plain = dataclasses.asdict(spec)
+    return {name: plain[name] for name in READING}
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    *,
+    n_jobs: int = 1,
+    limits: Limits | None = None,
+    tell: Callable[[int, str], None] = lambda _number, _text: None,
+) -> list[JobEnd | None]:
+    """Run every job; one that fails does not stop the others. In the order of ``jobs``.
+
+    ``limits`` are of all jobs together. After an interruption the jobs that were not run are None.
+    ``tell(number, text)`` hears of the start and end of each. Raises UserError where the limit in
+    money cannot be kept.
+    """
+    limits = limits or Limits()
+    before = _spent(jobs) if limits != Limits() else Usage()
+    bundles = list(_bundles(jobs))
+    group = sweep_id(jobs) if len(jobs) > 1 else None
+    if n_jobs == 1 or len(bundles) == 1:
+        purse = Purse(limits, "sweep_budget")
+        purse.add(before)
+        return _here(jobs, bundles, purse, group, tell)
+    return _side_by_side(jobs, bundles, n_jobs, limits, before, group, tell)
+
+
+def _bundles(jobs: Sequence[Job]) -> Iterator[list[int]]:
+    """Numbers of jobs that share a run folder, where only one process at a time may write."""
+    found: dict[str, list[int]] = {}
+    for number, job in enumerate(jobs):
+        found.setdefault(_key(job.spec, "agents"), []).append(number)
+    return iter(found.values())
+
+
+def _spent(jobs: Sequence[Job]) -> Usage:
+    """What the runs of a sweep cost so far, each once."""
+    folders: dict[Path, None] = {}
+    for job in jobs:
+        try:
+            session = open_session(job.spec, job.transport.results_dir, describe=False)
+        except ArkError:
+            continue  # the job itself will say so
+        folders[session.folder] = None
+    return summed([spent_before(f, read_journal(f)) for f in folders if f.is_dir()])
+
+
+def _here(
+    jobs: Sequence[Job],
+    bundles: Sequence[Sequence[int]],
+    purse: Purse,
+    group: str | None,
+    tell: Callable[[int, str], None],
+) -> list[JobEnd | None]:
+    ends: list[JobEnd | None] = [None] * len(jobs)
+    for number in sorted(n for bundle in bundles for n in bundle):
+        tell(number, jobs[number].name)
+        ends[number] = run_job(jobs[number], purse, group)
+        if ends[number].state == "interrupted":  # type: ignore[union-attr]
+            break
+    return ends
+
+
+def run_job(job: Job, purse: Purse | None = None, group: str | None = None) -> JobEnd:
+    """Run one cell with its tracker; whatever stops it is told, not raised."""
+    try:
+        settings = dict(job.tracker)
+        # One service for all jobs: once it hangs, no later job waits for it.
+        tracker = Careful(build(str(settings.pop("target")), "tracker", settings), _ABANDONED)
+        done = run_cell(job.spec, job.transport, tracker, purse=purse, group=group)
+    except (InterruptedRunError, KeyboardInterrupt):
+        return JobEnd("interrupted")
+    except BudgetReachedError as error:
+        return JobEnd("stopped", reason=str(error))
+    except Exception as error:  # noqa: BLE001 (whatever it is: a row, and its traceback)
+        import traceback
+
+        trace = "" if isinstance(error, ArkError) else "".join(traceback.format_exception(error))
+        return JobEnd("failed", reason=f"{type(error).__name__}: {error}", trace=trace)
+    return JobEnd("done", done)
+
+
+# -- side by side ------------------------------------------------------------------------------
+
+_PURSE: list[Purse] = []  # of a worker process
+
+
+def _side_by_side(
+    jobs: Sequence[Job],
+    bundles: Sequence[Sequence[int]],
+    n_jobs: int,
+    limits: Limits,
+    before: Usage,
+    group: str | None,
+    tell: Callable[[int, str], None],
+) -> list[JobEnd | None]:
+    context = multiprocessing.get_context("spawn")
+    spent = context.Array("d", 3)
+    Purse(limits, "sweep_budget", spent.get_obj(), spent.get_lock()).add(before)  # type: ignore[arg-type]
+    ends: list[JobEnd | None] = [None] * len(jobs)
+    pool = ProcessPoolExecutor(n_jobs, context, _start_worker, (limits, spent))
+    try:
+        running: dict[Future[list[JobEnd]], Sequence[int]] = {}
+        for bundle in bundles:
+            quiet = [
+                replace(jobs[n], transport=replace(jobs[n].transport, progress=False))
+                for n in bundle
+            ]
+            running[pool.submit(_work, quiet, group)] = bundle
+        _collect(running, ends, jobs, tell)
+    except KeyboardInterrupt:  # workers heard it too: they let their agents end
+        pool.shutdown(wait=True, cancel_futures=True)
+        for future, bundle in running.items():
+            if future.done() and not future.cancelled() and future.exception() is None:
+                _take(ends, bundle, future.result())
+        first = next((i for i, end in enumerate(ends) if end is None), 0)
+        ends[first] = ends[first] or JobEnd("interrupted")
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+    return ends
+
+
+def _collect(
+    running: Mapping[Future[list[JobEnd]], Sequence[int]],
+    ends: list[JobEnd | None],
+    jobs: Sequence[Job],
+    tell: Callable[[int, str], None],
+) -> None:
+    left = set(running)
+    while left:
+        finished, left = wait(left, return_when="FIRST_COMPLETED")
+        for future in finished:
+            bundle = running[future]
+            try:
+                found = future.result()
+            except BrokenProcessPool:
+                text = "its process ended without a word (killed, or out of memory)"
+                found = [JobEnd("failed", reason=text)] * len(bundle)
+            _take(ends, bundle, found)
+            for number in bundle:
+                end = ends[number]
+                tell(number, f"{jobs[number].name}: {'not run' if end is None else end.state}")
+
+
+def _take(ends: list[JobEnd | None], bundle: Sequence[int], found: Sequence[JobEnd]) -> None:
+    for number, end in zip(bundle, found, strict=False):  # an interrupted bundle ends early
+        ends[number] = end
+
+
+def _start_worker(limits: Limits, spent: Any) -> None:
+    _PURSE[:] = [Purse(limits, "sweep_budget", spent.get_obj(), spent.get_lock())]
+
+
+def _work(jobs: Sequence[Job], group: str | None) -> list[JobEnd]:
+    out = []
+    for job in jobs:
+        out.append(run_job(job, _PURSE[0], group))
+        if out[-1].state == "interrupted":
+            break
+    return out
+
+
+def check_n_jobs(n_jobs: object) -> int:
+    """UserError unless it is a whole number >= 1."""
+    if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs < 1:
+        raise UserError(f"n_jobs={n_jobs} must be a whole number >= 1")
+    return n_jobs
