@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ark.records import Usage
 
 
 class ArkError(Exception):
@@ -15,7 +19,22 @@ class UserError(ArkError):
 
 
 class RetryableError(ArkError):
-    """A call may succeed if made again (rate limit, time-out, reset)."""
+    """A call may succeed if made again (rate limit, time-out, reset).
+
+    ``retry_after``: seconds that the server asks to wait; ``limited``: it refused for the rate of
+    requests. What was paid for an answer that could not be used is in ``usage``.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after: float | None = None,
+        limited: bool = False,
+        usage: Usage | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.retry_after, self.limited, self.usage = retry_after, limited, usage
 
 
 class QueryFailedError(ArkError):
@@ -24,6 +43,12 @@ class QueryFailedError(ArkError):
 
 class FatalBackboneError(ArkError):
     """No further call can succeed (bad key, unknown model): stop. Exit code 4."""
+
+
+class QueryLimitError(ArkError):
+    """A limit of one question (calls, tokens, seconds, dollars) is reached: a method returns what
+    it has, with status ``limit``; the question is scored.
+    """
 
 
 class BudgetReachedError(ArkError):

@@ -103,6 +103,10 @@ class Usage:
     cost: float | None = 0.0
     invalid: int = 0  # answers that broke the tool schema or were no call at all
     fallbacks: int = 0  # times a deterministic fallback stood in for the model
+    cached_tokens: int = 0  # part of prompt_tokens that the provider had cached
+    reasoning_tokens: int = 0  # part of completion_tokens that was not shown
+    retries: int = 0  # further requests that a call took
+    replayed: int = 0  # part of calls that our own cache answered: paid by an earlier run
 
     def __add__(self, other: Usage) -> Usage:
         unknown = self.cost is None or other.cost is None
@@ -113,6 +117,10 @@ class Usage:
             cost=None if unknown else (self.cost or 0.0) + (other.cost or 0.0),
             invalid=self.invalid + other.invalid,
             fallbacks=self.fallbacks + other.fallbacks,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+            retries=self.retries + other.retries,
+            replayed=self.replayed + other.replayed,
         )
 
 
@@ -158,7 +166,8 @@ class Completion:
     message: Message
     usage: Usage
     finish: str
-    model: str
+    model: str  # as the server names it
+    system_fingerprint: str = ""  # of the server's configuration, where it tells one
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +213,10 @@ class Call:
     seconds: float = 0.0
     invalid: int = 0
     fallbacks: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    retries: int = 0
+    replayed: int = 0
 
     @property
     def usage(self) -> Usage:
@@ -215,6 +228,10 @@ class Call:
             self.cost,
             self.invalid,
             self.fallbacks,
+            self.cached_tokens,
+            self.reasoning_tokens,
+            self.retries,
+            self.replayed,
         )
 
 

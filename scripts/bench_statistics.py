@@ -18,6 +18,7 @@ from ark.scoring.statistics import Comparison, compare_paired, failure_differenc
 
 Floats = NDArray[np.float64]
 Names = Sequence[str]
+Pair = tuple[Floats, Floats]
 Row = tuple[str, float, float]  # name, ours and ours told of no clusters, in percent
 
 # 60 clusters of 1 to 8 questions: 240 questions, worth 49 clusters of equal size.
@@ -26,7 +27,7 @@ CLUSTERED = [
 ]
 RANKS = 10
 MEAN_RANK = float(np.mean(1 / np.arange(1, RANKS + 1)))  # of 1/rank where all ranks are as likely
-AT_ONCE = 20  # columns that meet the same resamples
+AT_ONCE = 20  # data sets that meet the same resamples, drawn once
 
 
 class Simulator:
@@ -87,15 +88,18 @@ def means(clusters: Names, simulations: int, seed: int) -> list[Row]:
     out = []
     for name, rate, truth, draw in kinds:
         values = np.column_stack([draw() for _ in range(simulations)])
-        shares = []
-        for codes in (simulator.codes, np.arange(len(clusters))):
-            found: list[Estimate] = []
-            for i in range(0, simulations, AT_ONCE):
-                some = values[:, i : i + AT_ONCE]
-                found += estimate_columns(some, codes, [rate] * some.shape[1], seed=i)
-            shares.append(covered(found, truth))
-        out.append((name, shares[0], shares[1]))
+        judge = partial(_held_by_columns, values, rate, truth)
+        out.append((name, *with_and_without(clusters, judge)))
     return out
+
+
+def _held_by_columns(values: Floats, rate: bool, truth: float, names: Names) -> float:
+    codes = cluster_codes(names)
+    found: list[Estimate] = []
+    for i in range(0, values.shape[1], AT_ONCE):
+        some = values[:, i : i + AT_ONCE]
+        found += estimate_columns(some, codes, [rate] * some.shape[1], seed=i // AT_ONCE)
+    return covered(found, truth)
 
 
 def differences(clusters: Names, simulations: int, seed: int) -> list[Row]:
@@ -109,14 +113,18 @@ def differences(clusters: Names, simulations: int, seed: int) -> list[Row]:
     ):
         drawn = [(first(), second()) for _ in range(simulations)]
         pairs = [(a, simulator.partly(a, b)) for a, b in drawn]
-        shares = []
-        for names in (clusters, [""] * len(clusters)):
-            found = [
-                compare_paired(a, b, names, binary=binary, seed=i) for i, (a, b) in _all(pairs)
-            ]
-            shares.append(covered(found, truth))
-        out.append((name, shares[0], shares[1]))
+        out.append((name, *with_and_without(clusters, partial(_held, pairs, binary, truth))))
     return out
+
+
+def _held(pairs: Sequence[Pair], binary: bool, truth: float, names: Names) -> float:
+    return covered(
+        [
+            compare_paired(a, b, names, binary=binary, seed=i // AT_ONCE)
+            for i, (a, b) in enumerate(pairs)
+        ],
+        truth,
+    )
 
 
 def repeated(clusters: Names, simulations: int, seed: int) -> list[Row]:
@@ -125,41 +133,46 @@ def repeated(clusters: Names, simulations: int, seed: int) -> list[Row]:
     out = []
     for name, spread in (("3 runs, alike", 0.0), ("3 runs, apart by .03", 0.03)):
         tables = [simulator.repeats(spread) for _ in range(simulations)]
-        shares = [
-            covered([two_level(t, names, seed=i) for i, t in enumerate(tables)], 0.4)
-            for names in (clusters, [""] * len(clusters))
-        ]
-        out.append((name, shares[0], shares[1]))
+        out.append((name, *with_and_without(clusters, partial(_held_by_repeats, tables))))
     return out
+
+
+def _held_by_repeats(tables: Sequence[Floats], names: Names) -> float:
+    return covered([two_level(t, names, seed=i // AT_ONCE) for i, t in enumerate(tables)], 0.4)
 
 
 def false_alarms(clusters: Names, simulations: int, seed: int) -> list[Row]:
     """Share of differences at 5 % between methods that are alike in chance."""
     simulator = Simulator(seed, clusters)
-    kinds: list[tuple[str, bool, Callable[[], Floats]]] = [
+    kinds: list[tuple[str, bool | None, Callable[[], Floats]]] = [
         ("hits, rate .4", True, partial(simulator.hits, 0.4)),
         ("hits averaged over 3 subsets", True, partial(simulator.thirds, 0.4)),
         ("MRR", False, simulator.ranks),
-        ("failures, rate .05", True, partial(simulator.hits, 0.05)),
+        ("failures, rate .05", None, partial(simulator.hits, 0.05)),
     ]
     out = []
     for name, binary, draw in kinds:
         pairs = [(draw(), draw()) for _ in range(simulations)]
-        shares = []
-        for names in (clusters, [""] * len(clusters)):
-            p_values: list[float | None]
-            if name.startswith("failures"):
-                p_values = [failure_difference(a, b, names, seed=i) for i, (a, b) in _all(pairs)]
-            else:
-                test = partial(compare_paired, clusters=names, binary=binary, resamples=1)
-                p_values = [test(a, b, seed=i).p_value for i, (a, b) in _all(pairs)]
-            shares.append(rejected(p_values))
-        out.append((name, shares[0], shares[1]))
+        out.append((name, *with_and_without(clusters, partial(_alarms, pairs, binary))))
     return out
 
 
-def _all(pairs: Sequence[tuple[Floats, Floats]]) -> list[tuple[int, tuple[Floats, Floats]]]:
-    return list(enumerate(pairs))
+def _alarms(pairs: Sequence[Pair], binary: bool | None, names: Names) -> float:
+    """``binary`` None: the values are failures."""
+    p_values: list[float | None] = []
+    for i, (a, b) in enumerate(pairs):
+        if binary is None:
+            p_values.append(failure_difference(a, b, names, seed=i))
+        else:
+            found = compare_paired(a, b, names, binary=binary, seed=i, resamples=1)
+            p_values.append(found.p_value)
+    return rejected(p_values)
+
+
+def with_and_without(clusters: Names, share: Callable[[Names], float]) -> tuple[float, float]:
+    """What ``share`` gives for the clusters, and for questions that are said to be independent."""
+    ours, none = share(clusters), [""] * len(clusters)
+    return ours, ours if list(clusters) == none else share(none)
 
 
 def show(title: str, rows: Sequence[Row]) -> None:

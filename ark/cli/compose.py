@@ -82,17 +82,15 @@ def compose_jobs(overrides: Sequence[str]) -> tuple[list[Job], Settings]:
 
     Every mistake is a UserError.
     """
-    from hydra import compose, initialize_config_dir
     from hydra.errors import HydraException
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
     try:
-        with initialize_config_dir(str(CONFIGS), version_base="1.3"):
-            config = compose("config", list(overrides), return_hydra_config=True)
-            chosen = dict(config.hydra.runtime.choices)
-            own = OmegaConf.masked_copy(config, [str(k) for k in config if k != "hydra"])
-            plain = OmegaConf.to_container(own, resolve=True)
+        config = _composed(overrides)
+        chosen = dict(config.hydra.runtime.choices)
+        own = OmegaConf.masked_copy(config, [str(k) for k in config if k != "hydra"])
+        plain = OmegaConf.to_container(own, resolve=True)
     except (HydraException, OmegaConfBaseException, ValueError) as error:
         raise _composition_error(error, overrides) from None
     assert isinstance(plain, dict)
@@ -102,6 +100,40 @@ def compose_jobs(overrides: Sequence[str]) -> tuple[list[Job], Settings]:
         return _repeated(to_job(values, chosen, overrides), values["repeats"]), _settings_of(values)
     except KeyError as error:
         raise UserError(f"the setting {error} is missing; it cannot be taken away") from None
+
+
+_CONFIGS: dict[tuple[str, ...], Any] = {}  # composed before, by everything but plain values
+
+
+def _composed(overrides: Sequence[str]) -> Any:
+    """The configuration; composing takes a tenth of a second, so that of a job which differs from
+    an earlier one in plain values only is a copy with these values set.
+    """
+    from hydra import compose, initialize_config_dir
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from omegaconf import OmegaConf
+
+    values: dict[str, Any] = {}
+    shape = []
+    parsed = OverridesParser.create().parse_overrides(list(overrides))
+    for text, override in zip(overrides, parsed, strict=True):
+        value = override.value()
+        key = override.key_or_group
+        simple = override.type is not None and override.type.name == "CHANGE"
+        if simple and key not in groups() and isinstance(value, str | int | float | None):
+            values[key] = value
+            shape.append(f"{key}=")
+        else:
+            shape.append(text)
+    if (known := _CONFIGS.get(tuple(shape))) is None:
+        with initialize_config_dir(str(CONFIGS), version_base="1.3"):
+            known = compose("config", list(overrides), return_hydra_config=True)
+        _CONFIGS[tuple(shape)] = known
+        return known
+    copy = known.copy()
+    for key, value in values.items():
+        OmegaConf.update(copy, key, value)
+    return copy
 
 
 def compose_one(overrides: Sequence[str]) -> Job:

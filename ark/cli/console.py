@@ -25,7 +25,7 @@ def run_command(arguments: Sequence[str], command: str) -> int:
 
         planned = plan(jobs)
         specs, names = [job.spec for job in planned], [job.name for job in planned]
-        print(dry_run(specs, names, planned[0].transport))
+        print(dry_run(specs, names, planned[0].transport, settings.sweep_budget))
         return DONE
     if sweep or len(jobs) > 1:
         return run_sweep(plan(jobs), settings, experiment, command)

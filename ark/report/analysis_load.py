@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ark.errors import UserError
 from ark.records import Json
+from ark.report.names import preset
 from ark.run.journal import Entries, read_journal
 
 NO_LLM = "no LLM"
@@ -119,6 +120,9 @@ def name_of(cell: Mapping[str, Json], leave_out: Sequence[str] = ()) -> str:
     if backbone:
         silent = cell.get("is_llm") is False and NO_LLM not in backbone
         parts.append(f"{backbone} ({NO_LLM})" if silent else str(backbone))
+    named = preset({"cell": cell})
+    if named:
+        parts.append(f"preset {named}")
     if cell.get("ablation") not in (None, "", "full"):
         parts.append(str(cell["ablation"]))
     for name, value in (cell.get("changed") or {}).items():
@@ -217,13 +221,15 @@ def _under(path: Path) -> list[tuple[Path, list[Path]]]:
 
 
 def _sweep(path: Path) -> list[tuple[Path, list[Path]]]:
-    """Finished jobs of a sweep; their results are named from the results folder."""
+    """Finished jobs of a sweep; results are named from its folder, or from the results folder."""
     jobs = read_json(path / "sweep.json").get("jobs", [])
-    names = [job.get("result") for job in jobs]
-    files = [path.absolute().parents[1] / str(name) for name in names if name]
-    if not files:
+    names = [str(job["result"]) for job in jobs if job.get("result")]
+    if not names:
         raise UserError(f"{path} has no finished job: run its command again")
-    return [_run_of(file) for file in files]
+    here = path.resolve()
+    starts = [here, *here.parents[1:2]]
+    found = [next((s / n for s in starts if (s / n).is_file()), here / n) for n in names]
+    return [_run_of(file.resolve()) for file in found]
 
 
 def _run_of(file: Path) -> tuple[Path, list[Path]]:

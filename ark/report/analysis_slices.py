@@ -67,25 +67,20 @@ def slice_table(runs: Sequence[Run], kind: str) -> Table:
     return Table(kind, f"By {_TITLES[kind]}", "\n".join(dict.fromkeys(notes)), rows, _TITLES[kind])
 
 
-def values_of(result: Result) -> dict[str, dict[str, float | None]]:
-    """Every measure of every question of a result, from its per_query.csv.
+def values_of(result: Result) -> dict[str, dict[str, float]]:
+    """The measures of ``COLUMNS`` of every question of a result, from its per_query.csv.
 
     Raises UserError where that file is missing or damaged.
     """
     file = result.path.with_name("per_query.csv")
     try:
-        text = file.read_text(encoding="utf-8")
-        out: dict[str, dict[str, float | None]] = {}
-        for row in csv.DictReader(io.StringIO(text, newline="")):
-            query = row.pop("query")
-            known = {m.name: row[m.name] for m in DEFAULT_MEASURES if m.name in row}
-            out[query] = {name: float(v) if v else None for name, v in known.items()}
-    except (OSError, ValueError, KeyError, csv.Error) as error:
+        rows = csv.DictReader(io.StringIO(file.read_text(encoding="utf-8"), newline=""))
+        return {row["query"]: {name: float(row[name]) for name in COLUMNS} for row in rows}
+    except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
         raise UserError(
             f"{file} cannot be read ({type(error).__name__}): run the same command again, it is "
             "written anew"
         ) from None
-    return out
 
 
 def _slices(run: Run, result: Result, kind: str) -> tuple[list[Row], int]:
@@ -103,15 +98,15 @@ def _slices(run: Run, result: Result, kind: str) -> tuple[list[Row], int]:
 def _row(
     run: Run,
     result: Result,
-    values: Mapping[str, Mapping[str, float | None]],
+    values: Mapping[str, Mapping[str, float]],
     queries: Sequence[str],
     name: str,
 ) -> Row:
     clusters = [cluster_of(run.questions[q]) for q in queries]
-    measures = [m for m in DEFAULT_MEASURES if m.name in COLUMNS and m.name in values[queries[0]]]
+    measures = [m for m in DEFAULT_MEASURES if m.name in COLUMNS]
     found = summarise([values[q] for q in queries], clusters, measures)
     cells: dict[str, Value] = {"n": len(queries), "clusters": len(set(clusters))}
-    cells |= {COLUMNS[m]: number(found[m], "%") for m in COLUMNS if m in found}
+    cells |= {COLUMNS[m]: number(found[m], "%") for m in COLUMNS}
     graph, split, method = run.where
     reading = reading_of(result.reading) if len(run.results) > 1 else ""
     where = (graph, split, f"{method} ({reading})" if reading else method)

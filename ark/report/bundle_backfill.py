@@ -1,58 +1,44 @@
-"""The lists that backfill=bm25 took from the search: recorded once, then stored by question."""
+"""The lists that backfill=bm25 takes from the search, stored by question."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
-from typing import cast
+from dataclasses import fields
 
 from ark.errors import UserError
 from ark.graph import KnowledgeGraph, data_root
-from ark.protocols import Nodes, Relevance
-from ark.records import Hit, Json, Query
+from ark.records import Json, Query
 from ark.report.bundle_replay import Replay
 from ark.search import BM25, BM25Settings
 
 Lists = dict[str, tuple[str, ...]]
 
 
-class _Recorder:
-    """A search that keeps what it was asked last."""
-
-    def __init__(self, search: BM25) -> None:
-        self._search = search
-        self.found: dict[str, list[Hit]] = {}
-
-    def search(self, query: str, k: int) -> list[Hit]:
-        self.found[query] = self._search.search(query, k)
-        return self.found[query]
-
-
 def backfill_lists(replay: Replay, queries: Sequence[Query], graph: KnowledgeGraph) -> Lists:
     """By question id the nodes that may follow its list, as many as the reading's cut at most.
 
-    ``queries`` have their texts. Only nodes that the reading counts are kept, so that the lists
-    say all that the reading needs. Raises UserError where the index of the run is not to be had.
+    ``queries`` have their texts. Only nodes that the reading counts are kept, so that these lists
+    are all that it needs. Raises UserError where the index of the run is not to be had.
     """
-    recorder = _Recorder(_search(replay.run["search"], graph))
-    asked = replace(replay, graph=graph, queries=list(queries), search=cast(Relevance, recorder))
-    _ = asked.rows
-    return {
-        query.id: _first_countable(recorder.found[query.text], asked, query)
-        for query in queries
-        if query.text in recorder.found
-    }
+    search = _search(replay.run["search"], graph)
+    return {query.id: _found(search, graph, replay, query) for query in queries}
 
 
-def _first_countable(hits: Sequence[Hit], replay: Replay, query: Query) -> tuple[str, ...]:
-    """Ids as they are, not as their equals: the candidate filter will look at them again."""
-    graph: Nodes = replay.graph
-    types = replay.types_of(query)
-    kept: dict[int, int] = {}
-    for hit in hits:
-        if types is None or graph.type(hit.node) in types:
-            kept.setdefault(graph.canonical(hit.node), hit.node)
-    return tuple(graph.id(row) for row in list(kept.values())[: replay.reading.cut])
+def _found(search: BM25, graph: KnowledgeGraph, replay: Replay, query: Query) -> tuple[str, ...]:
+    """As ``ark.run.readings`` asks. Ids as they are, not as their equals: they will be filtered
+    again.
+    """
+    most, types = replay.reading.cut, replay.types_of(query)
+    k = 4 * most
+    while True:
+        hits = search.search(query.text, k)
+        kept: dict[int, int] = {}
+        for hit in hits:
+            if types is None or graph.type(hit.node) in types:
+                kept.setdefault(graph.canonical(hit.node), hit.node)
+        if len(kept) >= most or len(hits) < k:
+            return tuple(graph.id(row) for row in list(kept.values())[:most])
+        k *= 8
 
 
 def _search(identity: Mapping[str, Json], graph: KnowledgeGraph) -> BM25:

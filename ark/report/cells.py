@@ -165,7 +165,8 @@ def _of_sweep(file: Path) -> list[Path]:
         raise UserError(
             f"{file} is no record of a sweep ({error!r}): run the sweep again"
         ) from None
-    return [file.parents[2] / name for name in made]
+    roots = file.parent, file.parents[2]  # paths start at the sweep's folder, or at the results
+    return [next((r / n for r in roots if (r / n).is_file()), roots[0] / n) for n in made]
 
 
 def load(path: Path) -> Cell:

@@ -174,7 +174,7 @@ def _draw(grid: Grid) -> Figure:
         known = [v for one in maps for v in one.values()]
         scale = (min(known), max(known)) if known else (0.0, 1.0)
         for i, one in enumerate(maps):
-            _heat(axes[i, j], one, agents, steps, scale)
+            _heat(axes[i, j], one, agents, steps, scale, percent="%" in label)
             if i == 0:
                 axes[i, j].set_title(label)
             if i == len(panels) - 1:
@@ -212,6 +212,8 @@ def _heat(
     agents: Sequence[int],
     steps: Sequence[int],
     scale: tuple[float, float],
+    *,
+    percent: bool,
 ) -> None:
     """One map: agents upwards, steps to the right, each value written into its cell."""
     from matplotlib import colormaps
@@ -231,7 +233,7 @@ def _heat(
             colour = colormaps[HEAT](shade)
             axes.add_patch(Rectangle(corner, 1, 1, facecolor=colour, edgecolor="white"))
             ink = "white" if shade < 0.45 else "black"
-            text = f"{value:.1f}" if 10 <= abs(value) < 100 else short(value)
+            text = f"{value:.1f}" if percent else short(value)
             axes.text(x, y, text, ha="center", va="center", color=ink, fontsize=8.5)
     axes.set_xlim(-0.5, len(steps) - 0.5)
     axes.set_ylim(-0.5, len(agents) - 0.5)

@@ -111,7 +111,9 @@ def _draw(groups: dict[tuple[str, str], list[Result]]) -> Figure:
     figure = Figure(
         (4.6 * len(groups), 3.4 + 0.17 * math.ceil(len(labels) / len(groups))), layout="constrained"
     )
-    columns = figure.subplots(1, 2 * len(groups), width_ratios=[1, 5] * len(groups), squeeze=False)
+    strip = 1.0 if any(p.x <= 0 for ps in points.values() for p in ps) else 0.04
+    ratios = [strip, 5.0] * len(groups)
+    columns = figure.subplots(1, 2 * len(groups), width_ratios=ratios, squeeze=False)
     for i, ((graph, split), row) in enumerate(points.items()):
         left, right = columns[0, 2 * i], columns[0, 2 * i + 1]
         n = " or ".join(sorted({str(p.n) for p in row}))

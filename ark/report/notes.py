@@ -152,16 +152,27 @@ def _spreads(grid: Grid) -> list[str]:
     """'One run': how far single agents lie apart, where a row has several and no repeats."""
     said: dict[str, list[str]] = {}
     for name, column, entry in _entries(grid):
-        found = entry.first.data["single_agents"] or {}
-        measure = SPREAD if SPREAD in found else next(iter(found), None)
-        alone = found.get(measure) or []
-        if entry.repeats > 1 or len(alone) < 2 or entry.first.cell["reading"]["agents"] < 2:
-            continue
-        low, high = (f"{100 * x:.1f}" for x in (min(alone), max(alone)))
-        spread = f"all at {low}" if low == high else f"{low} to {high}"
-        text = f"{column.label} {title(str(measure))} {spread} ({len(alone)} agents)"
-        said.setdefault(name, []).append(text)
+        parts = [] if entry.repeats > 1 else [*_alone(entry), *_differing(entry)]
+        if parts:
+            said.setdefault(name, []).append(f"{column.label} {', '.join(parts)}")
     return [f"{name}: one run; single agents alone: {'; '.join(t)}." for name, t in said.items()]
+
+
+def _alone(entry: Entry) -> list[str]:
+    found = entry.first.data["single_agents"] or {}
+    measure = SPREAD if SPREAD in found else next(iter(found), "")
+    values = found.get(measure) or []
+    if len(values) < 2 or entry.first.cell["reading"]["agents"] < 2:
+        return []
+    low, high = (f"{100 * x:.1f}" for x in (min(values), max(values)))
+    spread = f"all at {low}" if low == high else f"{low} to {high}"
+    return [f"{title(measure)} {spread} ({len(values)} agents)"]
+
+
+def _differing(entry: Entry) -> list[str]:
+    counts = entry.first.data["counts"]
+    differ, answered = counts.get("agents_differ"), counts["ok"] + counts["limit"]
+    return [] if differ is None else [f"lists differ on {differ:g} of {answered} questions"]
 
 
 def _published(sheet: Sheet) -> list[str]:
@@ -177,20 +188,11 @@ def _questions(grid: Grid) -> list[str]:
     out = []
     if any(e.first.cell["reading"]["candidates"] == "answer_type" for _, _, e in _entries(grid)):
         out.append("Answer type given.")
-    differing: dict[str, list[str]] = {}
     for name, column, entry in _entries(grid):
-        counts = entry.first.data["counts"]
         if entry.failures:
-            text = f"{entry.failures:g} of {counts['queries']} questions failed or are missing"
+            n = entry.first.data["counts"]["queries"]
+            text = f"{entry.failures:g} of {n} questions failed or are missing"
             out.append(f"{column.label}, {name}: {text}{_answered(entry)}.")
-        differ = counts.get("agents_differ")
-        if differ is not None and entry.repeats == 1:
-            text = f"{differ:g} of {counts['ok'] + counts['limit']} ({column.label})"
-            differing.setdefault(name, []).append(text)
-    out += [
-        f"{name}: questions on which the agents' lists differ: {', '.join(texts)}."
-        for name, texts in differing.items()
-    ]
     tuned = [(name, e.first.cell["tuned"]) for name, _, e in _entries(grid)]
     return [*out, *dict.fromkeys(f"{name}: tuned: {text}." for name, text in tuned if text)]
 

@@ -138,14 +138,18 @@ def _below(sheet: Sheet, notes: Notes, i: int) -> Line | None:
     grid = sheet.grid
     places = [(i, column, measure) for column in grid.columns for measure in grid.measures]
     found = [sheet.beside.get(place) for place in places]
-    names = list(dict.fromkeys(f"{b.figure.name}, {b.figure.where}" for b in found if b))
-    if not names:
+    figures = [b.figure for b in found if b]
+    if not figures:
         return None
+    first = figures[0]
+    variants = dict.fromkeys(f.variant for f in figures if f.variant)
+    where = dict.fromkeys(f.where for f in figures)
+    lead = f"published {first.method}", first.backbone, "", ", ".join([*variants, *where])
     cells = tuple(
         _figure(notes, one, sheet.best.marks.get((line_beside(i), *place[1:]), 0))
         for one, place in zip(found, places, strict=True)
     )
-    return Line(("published: " + "; ".join(names), "", "", ""), cells, published=True)
+    return Line(lead, cells, published=True)
 
 
 def _figure(notes: Notes, one: Beside | None, place: int) -> Shown:

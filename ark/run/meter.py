@@ -159,6 +159,10 @@ class Meter:
                 used.completion_tokens,
                 used.cost,
                 round(time.monotonic() - started, 6),
+                cached_tokens=used.cached_tokens,
+                reasoning_tokens=used.reasoning_tokens,
+                retries=used.retries,
+                replayed=used.replayed,
             )
         )
         self.by_tag[tag] = self.by_tag.get(tag, Usage()) + used

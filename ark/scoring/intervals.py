@@ -166,16 +166,20 @@ def bootstrap_means(
     (b*c + j)-th word of ``PCG64(seed)``; that favours no cluster by more than c / 2^32.
     """
     means = np.empty((resamples, sums.shape[1]))
-    done = 0
-    # Products of whole numbers: with floats several times as fast, and as exact below 2^53.
-    small = len(sizes) * max(1, int(np.abs(sums).max(initial=0))) < _EXACT
-    kind = np.float64 if small else np.int64
-    totals = np.column_stack([sums, sizes]).astype(kind)
+    done, totals = 0, np.column_stack([sums, sizes])
     for times in bootstrap_counts(len(sizes), seed, resamples):
-        drawn = times.astype(kind) @ totals
+        drawn = exact_product(times, totals)
         means[done : done + len(times)] = drawn[:, :-1] / (drawn[:, -1:] * SCALE)
         done += len(times)
     return means
+
+
+def exact_product(times: Counts, totals: Ints) -> Ints:
+    """Matrix product of times[b, c], whose rows sum to c, and totals[c, m], int64[b, m]."""
+    # With floats it is several times as fast, and as exact as long as no sum can reach 2^53.
+    small = len(totals) * int(np.abs(totals).max(initial=0)) < _EXACT
+    kind = np.float64 if small else np.int64
+    return np.asarray(times.astype(kind) @ totals.astype(kind)).astype(np.int64)
 
 
 def bootstrap_counts(count: int, seed: int, resamples: int) -> Iterable[Counts]:

@@ -21,6 +21,7 @@ from ark.scoring.intervals import (
     cluster_codes,
     cluster_sums,
     design_effect,
+    exact_product,
 )
 
 
@@ -95,10 +96,10 @@ def _resampled(sums: Ints, sizes: Ints, seed: int, resamples: int) -> Floats:
     taken = np.concatenate(
         [x.astype(np.int64) for x in bootstrap_counts(repeats, seed + 1, resamples)]
     )
-    out, done = np.empty(resamples), 0
+    out, done, totals = np.empty(resamples), 0, np.column_stack([sums, sizes])
     for times in bootstrap_counts(len(sizes), seed, resamples):
-        counts = times.astype(np.int64)
-        drawn = ((counts @ sums) * taken[done : done + len(times)]).sum(axis=1)
-        out[done : done + len(times)] = drawn / (counts @ sizes * SCALE * repeats)
+        drawn = exact_product(times, totals)
+        chosen = (drawn[:, :-1] * taken[done : done + len(times)]).sum(axis=1)
+        out[done : done + len(times)] = chosen / (drawn[:, -1] * SCALE * repeats)
         done += len(times)
     return out

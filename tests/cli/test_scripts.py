@@ -76,13 +76,43 @@ def test_analyse_reads_a_real_run(done: Done, tmp_path: Path) -> None:
 
 def test_tables_read_a_folder(done: Done, tmp_path: Path) -> None:
     results = str(done.path.parents[4])
-    assert script("tables.py", results).count("| toy ") == 1
-    text = script("tables.py", results, "--by", "hops")
-    assert "hops=1" in text
-    assert "textual" not in text
-    csv = script("tables.py", results, "--format", "csv")
+    text = script("tables.py", results)
+    assert text.count("\n| ARK ") == 1
+    assert "toy (all) Recall@20" in text.splitlines()[0]
+    assert "one run; single agents alone: toy (all) Hit@1" in text
+    by = script("tables.py", results, "--by", "hops", "--measures", "mrr")
+    assert "hops=1" in by
+    assert "textual" not in by
+    assert "Hit@1 |" not in by.splitlines()[0]
+    rows = script("tables.py", results, "--format", "csv").splitlines()
+    assert rows[0].startswith("method,backbone,preset,settings,graph,split,measure,mean,low,high,n")
+    assert len(rows) == 5
+    assert r"\begin{tabular}" in script("tables.py", results, "--format", "tex")
+    again = script("tables.py", str(done.path), "--reference", "published")
+    assert "Nothing is published for these rows" in again
+    assert again == script("tables.py", "--reference", "published", str(done.path))
+
+
+def test_tables_long_has_one_row_a_result(done: Done) -> None:
+    results = str(done.path.parents[4])
+    assert script("tables.py", results, "--long").count("| toy ") == 1
+    assert "hops=1" in script("tables.py", results, "--long", "--by", "hops")
+    csv = script("tables.py", results, "--long", "--format", "csv")
     assert csv.startswith("graph,split,method,n,Hit@1")
+    assert "--long has no tex" in script("tables.py", results, "--long", "--format", "tex", code=2)
+
+
+def test_tables_name_mistakes_in_a_line(done: Done, tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text("{}")
     assert "is no result.json" in script("tables.py", str(tmp_path), code=2)
     (tmp_path / "result.json").unlink()
     assert "run a cell first" in script("tables.py", str(tmp_path), code=2)
+    assert "does not exist" in script("tables.py", str(tmp_path / "no"), code=2)
+    results = str(done.path.parents[4])
+    for options in (["--baseline", "bm25"], ["--measures", "hit@2"], ["--by", "colour"]):
+        error = script("tables.py", results, *options, code=2)
+        assert error.startswith("error: unknown ")
+        assert error.count("\n") == 1
+    assert "write published" in script("tables.py", results, "--reference", "mine", code=2)
+    csv = ("--by", "hops", "--format", "csv")
+    assert "--by is for --format md" in script("tables.py", results, *csv, code=2)

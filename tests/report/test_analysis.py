@@ -8,22 +8,15 @@ import json
 import shutil
 import subprocess
 import sys
-from itertools import combinations
 from pathlib import Path
 
-import numpy as np
 import pytest
 from analysis_runs import HIT, MISS, A, F, G, N, call, line, question, write_run
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ark.errors import UserError
 from ark.report.analysis import KINDS, TABLES, analysis_table
-from ark.report.analysis_load import find_results, find_runs
-from ark.report.analysis_numbers import mean, quantile, share, short
+from ark.report.analysis_load import find_results, find_runs, name_of
 from ark.report.analysis_slices import SLICES
-from ark.report.analysis_usage import expected_largest
-from ark.scoring.intervals import wilson
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "analyse.py"
 
@@ -185,13 +178,6 @@ def test_an_unknown_price_is_unknown_and_never_nothing(tmp_path: Path) -> None:
     assert rows(text)["usage", "2 agents, voting", "cost"]["value"] == "unknown"
 
 
-@given(st.lists(st.floats(0, 1e4), min_size=1, max_size=6), st.integers(1, 6))
-def test_the_expected_largest_is_a_mean_over_all_choices(values: list[float], k: int) -> None:
-    k = min(k, len(values))
-    every = [max(choice) for choice in combinations(values, k)]
-    assert expected_largest(values, k) == pytest.approx(sum(every) / len(every))
-
-
 def test_failures_by_tag(run: Path) -> None:
     found = {k[2]: v for k, v in numbers(run, "failures").items()}
     assert found == {
@@ -295,6 +281,13 @@ def test_rows_without_a_model_say_so_and_alike_ones_are_told_apart(tmp_path: Pat
     assert names == [f"ARK · scripted (no LLM) · {n}" for n in ("first-run", "second-run")]
 
 
+def test_names_tell_presets_ablations_settings_and_repeats() -> None:
+    cell = {"method": "ARK", "backbone": "m", "preset": "ark_code", "ablation": "no_query"}
+    cell |= {"changed": {"queries": "/some/where/q.jsonl"}, "repeat": 2}
+    assert name_of(cell) == "ARK · m · preset ark_code · no_query · queries=q.jsonl · repeat 2"
+    assert name_of({"method": "BM25", "backbone": None, "preset": "bm25"}) == "BM25"
+
+
 def test_settings_that_differ_between_readings_are_no_part_of_the_run(tmp_path: Path) -> None:
     cells = [
         {"cell": {"changed": {"method.max_steps": t, "seed": 7}}, "reading": {"steps": t}}
@@ -317,7 +310,11 @@ def test_paths_of_every_kind_lead_to_the_same_run(run: Path, tmp_path: Path) -> 
         {"result": None, "error": "no", "state": "failed"},
     ]
     (sweep / "sweep.json").write_text(json.dumps({"jobs": jobs}))
-    paths = [run, result, result.parent, run.parent, tmp_path, sweep]
+    other = tmp_path / "sweeps" / "s2"
+    other.mkdir()
+    jobs[0]["result"] = f"../../{result.relative_to(tmp_path)}"
+    (other / "sweep.json").write_text(json.dumps({"jobs": jobs}))
+    paths = [run, result, result.parent, run.parent, tmp_path, sweep, other]
     assert len({analysis_table([path]) for path in paths}) == 1
     assert analysis_table(paths) == analysis_table([run])  # each once
 
@@ -334,6 +331,9 @@ def test_mistakes_are_one_line(run: Path, tmp_path: Path) -> None:
         analysis_table([tmp_path / "empty"])
     with pytest.raises(UserError, match=r"is no result\.json"):
         analysis_table([run / "run.json"])
+    (run / "readings" / "cell0" / "per_query.csv").write_text("query,hit@1\nq1,much\n")
+    with pytest.raises(UserError, match="written anew"):
+        analysis_table([run], ["hops"])
     (run / "readings" / "cell0" / "per_query.csv").unlink()
     with pytest.raises(UserError, match="written anew"):
         analysis_table([run], ["hops"])
@@ -358,7 +358,6 @@ def test_the_script_prints_or_fails_in_a_line(run: Path, tmp_path: Path) -> None
     assert headings == ["## Tool use", "## By hops", "## By words in the question"]
     assert shown.stdout == analysis_table([run], ["tools", "hops", "words"])
     assert "run one, 2 questions, graph aaaaaaaaaaaa, questions bbbbbbbbbbbb, code" in shown.stdout
-    assert script(str(run), "--format", "csv").stdout == analysis_table([run], form="csv")
     wrong = script(str(tmp_path / "nowhere"))
     assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
 
@@ -366,49 +365,3 @@ def test_the_script_prints_or_fails_in_a_line(run: Path, tmp_path: Path) -> None
 def test_every_kind_has_a_table_in_both_forms(run: Path) -> None:
     assert analysis_table([run]).count("## ") == len(KINDS)
     assert {k[0] for k in rows(analysis_table([run], form="csv"))} == set(KINDS)
-
-
-@given(st.lists(st.booleans(), min_size=1, max_size=60))
-def test_shares_of_independent_things_are_wilsons(hits: list[bool]) -> None:
-    found = share(hits, [str(i) for i in range(len(hits))])
-    expected = wilson(sum(hits), len(hits))
-    assert (found.value, found.low, found.high, found.n) == (
-        expected.mean,
-        expected.low,
-        expected.high,
-        len(hits),
-    )
-
-
-def test_clusters_widen_the_interval_of_a_share() -> None:
-    hits = [i % 2 == 0 for i in range(40) for _ in range(10)]  # whole clusters agree
-    alone = share(hits, [str(i) for i in range(400)])
-    grouped = share(hits, [str(i // 10) for i in range(400)])
-    expected = wilson(20, 40)  # as if each cluster were one thing
-    assert alone.value == grouped.value == 0.5
-    assert grouped.low == pytest.approx(expected.low, abs=0.005)
-    assert alone.low > grouped.low + 0.08
-
-
-@given(st.lists(st.floats(0, 1e9), min_size=1, max_size=40))
-def test_means_of_any_size_lie_within_their_interval(values: list[float]) -> None:
-    found = mean(values, [str(i) for i in range(len(values))])
-    assert found.value == pytest.approx(np.mean(values), rel=1e-9, abs=1e-3)
-    if found.low is not None:
-        assert found.low <= found.value <= found.high
-
-
-def test_no_spread_is_no_interval() -> None:
-    assert mean([7, 7, 7], ["a", "b", "c"]).text() == "7.00"
-    assert mean([1, 2, 3], ["a", "a", "a"]).text() == "2.00"  # one cluster
-    assert mean([], []).text() == share([], []).text() == "-"
-
-
-def test_quantiles_are_values_that_occur() -> None:
-    assert [quantile([1, 2, 3, 4], q) for q in (0.5, 0.9)] == [2, 4]
-    assert quantile([5], 0.9) == 5
-
-
-def test_numbers_are_short_without_exponents() -> None:
-    shown = [short(v) for v in (0, 0.01234, 1.234, 12.34, 1234.5, 2_500_000)]
-    assert shown == ["0", "0.0123", "1.23", "12.3", "1,234", "2,500,000"]

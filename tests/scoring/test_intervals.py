@@ -169,7 +169,7 @@ def test_percentile_bootstrap_follows_its_written_recipe() -> None:
     names = ["" if i % 5 == 0 else f"pair {i // 2}" for i in range(20)]
     means, c = by_the_recipe(values, names, 11)
     rank = round(2000 * norm.cdf(-math.sqrt(c / (c - 1)) * t.ppf(0.975, c - 1)))
-    assert rank == 27
+    assert rank == 25
     assert means[rank - 2] < means[rank - 1] < means[rank]
     (ours,) = bootstrap(column(values), cluster_codes(names), seed=11, accelerated=False)
     assert ours.mean == pytest.approx(sum(values) / 20, abs=1e-12)
@@ -222,7 +222,7 @@ def test_bootstrap_gives_these_numbers_on_every_machine() -> None:
     assert (ours.mean, ours.low, ours.high) == PINNED
 
 
-PINNED = (0.484375, 0.0, 0.0)
+PINNED = (0.484375, 0.340625, 0.6171875)
 
 
 def test_totals_beyond_exact_floats_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,41 @@
+"""Coverage and false alarms on simulated data: a smaller run of scripts/bench_statistics.py."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BENCH: dict[str, Any] = runpy.run_path(
+    str(Path(__file__).resolve().parents[2] / "scripts" / "bench_statistics.py")
+)
+
+
+def rows(measure: str, clusters: list[str], simulations: int) -> dict[str, tuple[float, float]]:
+    return {name: pair for name, *pair in BENCH[measure](clusters, simulations, 0)}
+
+
+@pytest.mark.parametrize(
+    ("measure", "many"), [("means", 1000), ("differences", 300), ("repeated", 300)]
+)
+def test_intervals_over_clusters_cover_and_naive_ones_do_not(measure: str, many: int) -> None:
+    for name, (ours, naive) in rows(measure, BENCH["CLUSTERED"], many).items():
+        assert 93 <= ours <= 97, name
+        assert naive < 90, name
+
+
+@pytest.mark.parametrize("measure", ["means", "differences"])
+def test_intervals_of_independent_questions_cover(measure: str) -> None:
+    for name, (ours, naive) in rows(measure, [""] * 240, 300).items():
+        assert ours == naive
+        assert 93 <= ours <= 97, name
+
+
+@pytest.mark.parametrize("clustered", [True, False])
+def test_methods_alike_are_rarely_told_apart(clustered: bool) -> None:
+    names = BENCH["CLUSTERED"] if clustered else [""] * 240
+    for name, (ours, naive) in rows("false_alarms", names, 1000).items():
+        assert ours <= 6, name
+        assert naive > 15 or not clustered, name
