@@ -11,7 +11,12 @@ if TYPE_CHECKING:
 
 
 class ArkError(Exception):
-    """Base of all errors that this package raises on purpose."""
+    """Base of all errors that this package raises on purpose.
+
+    ``usage`` is what was paid for before an error of a backbone, if anything.
+    """
+
+    usage: Usage | None = None
 
 
 class UserError(ArkError):
@@ -22,7 +27,7 @@ class RetryableError(ArkError):
     """A call may succeed if made again (rate limit, time-out, reset).
 
     ``retry_after``: seconds that the server asks to wait; ``limited``: it refused for the rate of
-    requests. What was paid for an answer that could not be used is in ``usage``.
+    requests.
     """
 
     def __init__(

@@ -249,6 +249,7 @@ class AgentLine:
     usage: Mapping[str, Usage] = field(default_factory=dict)  # by tag
     seconds: float = 0.0
     model: str = ""
+    system_fingerprint: str = ""
     trajectory: int | None = None  # byte offset in trajectories.jsonl
     error: str | None = None
     calls: tuple[Call, ...] = ()  # empty in journals of versions that did not keep them

@@ -141,8 +141,8 @@ def _held_by_repeats(tables: Sequence[Floats], names: Names) -> float:
     return covered([two_level(t, names, seed=i // AT_ONCE) for i, t in enumerate(tables)], 0.4)
 
 
-def false_alarms(clusters: Names, simulations: int, seed: int) -> list[Row]:
-    """Share of differences at 5 % between methods that are alike in chance."""
+def false_alarms(clusters: Names, simulations: int, seed: int, only: str = "") -> list[Row]:
+    """Share of differences at 5 % between methods alike in chance; names that hold ``only``."""
     simulator = Simulator(seed, clusters)
     kinds: list[tuple[str, bool | None, Callable[[], Floats]]] = [
         ("hits, rate .4", True, partial(simulator.hits, 0.4)),
@@ -152,6 +152,8 @@ def false_alarms(clusters: Names, simulations: int, seed: int) -> list[Row]:
     ]
     out = []
     for name, binary, draw in kinds:
+        if only not in name:
+            continue
         pairs = [(draw(), draw()) for _ in range(simulations)]
         out.append((name, *with_and_without(clusters, partial(_alarms, pairs, binary))))
     return out

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from ark.agent.toolbox import Observation, Toolbox
 from ark.agent.tools import ADD
+from ark.errors import QueryLimitError
 from ark.protocols import Context, Graph
 from ark.records import (
     MAX_RANKED,
@@ -56,15 +57,18 @@ async def run_agent(
     for number in range(1, settings.max_steps + 1):
         toolbox.step = number
         forced = settings.forced_answer and number == settings.max_steps and not toolbox.picks
-        completion = await ctx.backbone.complete(
-            messages,
-            tag=TAG,
-            tools=_only(toolbox.schemas, ADD) if forced else toolbox.schemas,
-            tool_choice=ADD if forced else "required",
-            draw=agent,
-            max_tokens=settings.max_tokens,
-            temperature=settings.temperature,
-        )
+        try:
+            completion = await ctx.backbone.complete(
+                messages,
+                tag=TAG,
+                tools=_only(toolbox.schemas, ADD) if forced else toolbox.schemas,
+                tool_choice=ADD if forced else "required",
+                draw=agent,
+                max_tokens=settings.max_tokens,
+                temperature=settings.temperature,
+            )
+        except QueryLimitError:
+            break
         messages.append(completion.message)
         done, states = _act(toolbox, completion.message, messages, ctx.graph)
         invalid = sum(not s["valid"] for s in states) if states else 1

@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ark.records import Json, Message, ToolCall
+from ark.backbone.prices import Price
+from ark.records import Json, Message, ToolCall, Usage
 
+CHOICES = ("auto", "none", "required")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # What litellm puts in for a missing id: random, so no two runs would leave the same trajectory.
 _RANDOM_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def part(value: Any, name: str) -> Any:
+    """A field of an answer: JSON, or an object with attributes as the SDKs make them."""
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
 
 
 def to_wire(messages: Sequence[Message]) -> list[dict[str, Json]]:
@@ -37,33 +44,94 @@ def to_wire(messages: Sequence[Message]) -> list[dict[str, Json]]:
     return out
 
 
+def choice_to_wire(choice: str) -> Json:
+    """``required``, ``auto`` or ``none`` as they are; the name of a tool as a forced call of it."""
+    return choice if choice in CHOICES else {"type": "function", "function": {"name": choice}}
+
+
 def from_wire(message: Any, earlier: Sequence[Message]) -> Message:
-    """An answer's message (attributes as in OpenAI's SDK) as a record.
+    """An answer's message (JSON, or attributes as in OpenAI's SDK) as a record.
 
     ``content`` may be None. Arguments become JSON text where they are an object. Ids that are
     missing, made up by the client or used before become ``call_<answer>_<position>``.
     """
+    found = []
+    for call in part(message, "tool_calls") or ():
+        function = part(call, "function")
+        if function is not None:
+            name, arguments = part(function, "name"), part(function, "arguments")
+            found.append(
+                ToolCall(str(part(call, "id") or ""), str(name or ""), _text(arguments))
+            )
+    content = part(message, "content")
+    if content is None:
+        content = part(message, "refusal")
+    text = None if content is None else _text(content)
+    return Message("assistant", text, numbered(found, earlier))
+
+
+def numbered(calls: Sequence[ToolCall], earlier: Sequence[Message]) -> tuple[ToolCall, ...]:
+    """The calls with ids that no other call of the conversation has."""
     number = sum(m.role == "assistant" for m in earlier)
     taken = {call.id for m in earlier for call in m.tool_calls}
-    calls = []
-    for position, call in enumerate(getattr(message, "tool_calls", None) or ()):
-        function = getattr(call, "function", None)
-        if function is None:
-            continue
-        name = str(getattr(call, "id", None) or "")
+    out = []
+    for position, call in enumerate(calls):
+        name = call.id
         if not name or name in taken or _RANDOM_ID.fullmatch(name):
             name = f"call_{number}_{position}"
         taken.add(name)
-        arguments = getattr(function, "arguments", None)
-        calls.append(ToolCall(name, str(getattr(function, "name", None) or ""), _text(arguments)))
-    content = getattr(message, "content", None)
-    return Message("assistant", None if content is None else _text(content), tuple(calls))
+        out.append(ToolCall(name, call.name, call.arguments))
+    return tuple(out)
+
+
+def says_nothing(message: Any, finish: str) -> bool:
+    """Whether an answer that claims to be whole holds neither text nor calls nor thoughts.
+
+    A model that was cut off or stopped by a filter has answered, if with nothing.
+    """
+    spoken = ("content", "refusal", "tool_calls", "reasoning_content", "reasoning")
+    if any(part(message, name) is not None and part(message, name) != [] for name in spoken):
+        return False
+    return finish in ("stop", "tool_calls")
+
+
+def usage_of(answer: Any, price: Price | None) -> Usage:
+    """Tokens and money of one answer.
+
+    Tokens that the server did not count are 0 and their money is unknown (None), unless tokens
+    cost nothing. A prompt of 0 tokens is one that was not counted: no prompt is empty.
+    """
+    told = part(answer, "usage")
+    prompt, completion = part(told, "prompt_tokens"), part(told, "completion_tokens")
+    sent, written = part(told, "prompt_tokens_details"), part(told, "completion_tokens_details")
+    tokens = count(prompt), count(completion)
+    cached = min(count(part(sent, "cached_tokens")), tokens[0])
+    cost = None
+    if price is not None and price.prompt == price.completion == 0:
+        cost = 0.0
+    elif price is not None and count(prompt) and completion is not None:
+        fresh = count(part(sent, "cache_creation_tokens"))
+        cost = price.cost_of_call(*tokens, cached=cached, written=fresh)
+    return Usage(
+        calls=1,
+        prompt_tokens=tokens[0],
+        completion_tokens=tokens[1],
+        cost=cost,
+        cached_tokens=cached,
+        reasoning_tokens=min(count(part(written, "reasoning_tokens")), tokens[1]),
+    )
 
 
 def response_format(schema: Json, tag: str) -> dict[str, Json]:
     """``response_format`` that asks for an answer of this JSON schema."""
     name = re.sub(r"[^A-Za-z0-9_-]", "_", tag)[:64] or "answer"
     return {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}
+
+
+def count(value: Any) -> int:
+    """A number of tokens; 0 for anything else."""
+    good = isinstance(value, int) and not isinstance(value, bool) and value > 0
+    return int(value) if good else 0
 
 
 def _is_object(text: str) -> bool:

@@ -13,16 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from ark.agent import Fusion
+from ark.backbone.reliable import Retries
 from ark.cli.help import CONFIGS, groups
 from ark.errors import UserError, unknown
 from ark.run.jobs import Job, check_n_jobs
 from ark.run.locate import record
-from ark.run.spec import CellSpec, GraphSpec, Limits, PluginSpec, Transport
+from ark.run.spec import AgentLimits, CellSpec, GraphSpec, Limits, PluginSpec, Transport
 from ark.run.values import check_value
 from ark.search import BM25Settings
 
 SPEAK_OF_OTHERS = {"ablation", "preset"}  # groups whose files set fields of other groups
-LISTED = {"budget": Limits, "sweep_budget": Limits}  # settings that are mappings
+LISTED = ("budget", "sweep_budget", "agent_limits", "retry", "cache")  # settings with fields
 
 
 def expand(overrides: Sequence[str], *, sweep: bool) -> list[tuple[str, ...]]:
@@ -160,7 +161,7 @@ def _check_keys(values: Mapping[str, Any]) -> None:
         if key in groups() and not isinstance(values[key], dict):
             raise UserError(f"{key} must be one of {', '.join(groups()[key])}")
         if key in LISTED and not isinstance(values[key], dict):
-            raise UserError(f"{key} has fields: {key}.cost=5 {key}.tokens=... {key}.calls=...")
+            raise UserError(f"{key} has fields, see python run.py --help: {key}.FIELD=VALUE")
     for key in ("method", "backbone", "tracker"):
         if "target" not in values[key]:
             raise UserError(f"{key}.target is missing; it cannot be taken away")
@@ -237,13 +238,19 @@ def to_job(values: dict[str, Any], chosen: Mapping[str, str], overrides: Sequenc
         steps=values["steps"],
         over_budget=values["over_budget"],
         backfill=values["backfill"],
+        agent_limits=record(AgentLimits, "agent_limits", values["agent_limits"]),
     )
+    cache = values["cache"]
     transport = Transport(
         results_dir=Path(str(values["results_dir"])),
         concurrency=values["concurrency"],
         max_failures=values["max_failures"],
         progress=values["progress"],
         budget=record(Limits, "budget", values["budget"]),
+        retries=record(Retries, "retry", values["retry"]),
+        cache=str(cache["mode"]),
+        cache_path=None if cache["path"] is None else Path(str(cache["path"])),
+        on_model_change=str(values["on_model_change"]),
     )
     official = values["official"]
     return Job(

@@ -89,9 +89,9 @@ def _figures(kinds: Sequence[str], paths: Sequence[Path], folder: Path) -> list[
         ]
     lines = []
     for kind in kinds:
-        from ark.report import figures
+        from ark.report.figures import budget_figure, cost_figure, tool_figure
 
-        draw = getattr(figures, f"{'tool' if kind == 'tools' else kind}_figure")
+        draw = {"budget": budget_figure, "cost": cost_figure, "tools": tool_figure}[kind]
         try:
             lines += [f"figure: {path}" for path in draw(paths, folder)]
         except UserError as error:

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ark.errors import UserError
+from ark.text import clip
 
 MOST_PACKED = 64 << 20  # bytes of an archive
 MOST_UNPACKED = 512 << 20  # bytes of all members together
@@ -93,7 +94,7 @@ def read_archive(path: Path) -> dict[str, bytes]:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
             members = _members(path, archive)
     except _BROKEN as error:
-        raise _broken(path, f"is no whole zip file ({' '.join(str(error).split())})") from None
+        raise _broken(path, f"is no whole zip file ({clip(str(error), 200)})") from None
     missing = [name for name in REQUIRED if name not in members]
     if missing:
         raise _broken(path, f"lacks {missing[0]}")
@@ -102,6 +103,8 @@ def read_archive(path: Path) -> dict[str, bytes]:
 
 def _members(path: Path, archive: zipfile.ZipFile) -> dict[str, bytes]:
     infos = archive.infolist()
+    if archive.comment or any(info.comment for info in infos):
+        raise _broken(path, "has comments, where anything may stand")
     if len(infos) > MOST_MEMBERS:
         raise _broken(path, f"has more than {MOST_MEMBERS} members")
     if sum(info.file_size for info in infos) > MOST_UNPACKED:

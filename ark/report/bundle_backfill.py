@@ -25,9 +25,7 @@ def backfill_lists(replay: Replay, queries: Sequence[Query], graph: KnowledgeGra
 
 
 def _found(search: BM25, graph: KnowledgeGraph, replay: Replay, query: Query) -> tuple[str, ...]:
-    """As ``ark.run.readings`` asks. Ids as they are, not as their equals: they will be filtered
-    again.
-    """
+    """As ``ark.run.readings`` asks; ids as they are, since the filter sees them again."""
     most, types = replay.reading.cut, replay.types_of(query)
     k = 4 * most
     while True:

@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, astuple, replace
+from dataclasses import asdict, astuple, fields, replace
 from typing import TypeVar
 
 from ark.protocols import Graph
@@ -176,53 +176,55 @@ def node(row: Json) -> tuple[str, str, str | None]:
 
 def journal_line(row: Json) -> AgentLine | Outcome:
     """An agent's or a question's line."""
-    fields = dict(row)
-    kind = fields.pop("kind")
-    for name in ("query",):
-        _text(fields[name])
-    if fields["status"] not in ("ok", "limit", "failed"):
+    kept = dict(row)
+    kind = kept.pop("kind")
+    _text(kept["query"])
+    if kept["status"] not in ("ok", "limit", "failed"):
         raise ValueError("status is unknown")
-    _number(fields["seconds"])
-    if not (fields["error"] is None or isinstance(fields["error"], str)):
+    _number(kept["seconds"])
+    if not (kept["error"] is None or isinstance(kept["error"], str)):
         raise ValueError("error is no text")
     if kind == "query":
-        fields["lists"] = tuple(_texts(one, MAX_RANKED) for one in _list(fields["lists"], 10_000))
-        fields["usage"] = _usage(fields["usage"])
-        return Outcome(**fields)
-    if kind != "agent" or fields["trajectory"] is not None:
+        kept["lists"] = tuple(_texts(one, MAX_RANKED) for one in _list(kept["lists"], 10_000))
+        kept["usage"] = _usage(kept["usage"])
+        return Outcome(**kept)
+    if kind != "agent" or kept["trajectory"] is not None:
         raise ValueError("neither an agent's line nor a question's, or with a trajectory")
-    fields["nodes"] = _texts(fields["nodes"], MAX_RANKED)
-    if len(set(fields["nodes"])) != len(fields["nodes"]):
+    kept["nodes"] = _texts(kept["nodes"], MAX_RANKED)
+    if len(set(kept["nodes"])) != len(kept["nodes"]):
         raise ValueError("a node stands twice in one list")
-    fields["picked_at"] = tuple(_count(n) for n in _list(fields["picked_at"], MAX_RANKED))
-    if fields["answers"] is not None and _count(fields["answers"]) > len(fields["nodes"]):
+    kept["picked_at"] = tuple(_count(n) for n in _list(kept["picked_at"], MAX_RANKED))
+    if kept["answers"] is not None and _count(kept["answers"]) > len(kept["nodes"]):
         raise ValueError("more answers than nodes")
-    fields["usage"] = {_text(tag): _usage(used) for tag, used in fields["usage"].items()}
-    fields["calls"] = tuple(_call(call) for call in _list(fields["calls"], MOST_CALLS))
+    kept["usage"] = {_text(tag): _usage(used) for tag, used in kept["usage"].items()}
+    kept["calls"] = tuple(_call(call) for call in _list(kept["calls"], MOST_CALLS))
     for name in ("agent", "steps"):
-        _count(fields[name])
-    _text(fields["model"])
-    return AgentLine(**fields)
+        _count(kept[name])
+    _text(kept["model"])
+    return AgentLine(**kept)
 
 
 def _usage(row: Mapping[str, Json]) -> Usage:
     made = Usage(**row)
-    for name, value in row.items():
-        if name == "cost":
-            _number(0.0 if value is None else value)
-        else:
-            _count(value)
+    _check_counts(made, ("cost",))
     return made
 
 
 def _call(row: Json) -> Call:
-    made = Call(*_list(row, 7))
+    made = Call(*_list(row, len(fields(Call))))
     _text(made.tag)
-    _number(made.seconds)
-    for value in (made.prompt_tokens, made.completion_tokens, made.invalid, made.fallbacks):
-        _count(value)
-    _number(0.0 if made.cost is None else made.cost)
+    _check_counts(made, ("cost", "seconds"))
     return made
+
+
+def _check_counts(made: Usage | Call, numbers: tuple[str, ...]) -> None:
+    """Whole numbers, but for ``numbers``, of which a cost may be unknown."""
+    for name in (f.name for f in fields(made)):
+        value = getattr(made, name)
+        if name in numbers:
+            _number(0.0 if name == "cost" and value is None else value)
+        elif name != "tag":
+            _count(value)
 
 
 def _list(value: Json, most: int) -> list[Json]:

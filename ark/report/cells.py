@@ -79,8 +79,9 @@ class Cell:
     @cached_property
     def questions(self) -> Mapping[str, Question]:
         """By id. Empty where there is no ``queries.jsonl``: each question is then by itself."""
-        path = self.path.parents[2] / "queries.jsonl" if len(self.path.parents) > 2 else self.path
-        if not path.is_file() or path == self.path:
+        folders = self.path.absolute().parents  # of the reading, of readings, of the run
+        path = folders[min(2, len(folders) - 1)] / "queries.jsonl"
+        if not path.is_file():
             return {}
         out = {}
         try:

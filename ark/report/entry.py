@@ -149,8 +149,8 @@ def row_key(cell: Cell) -> str:
     c = cell.cell
     names = [c[k] for k in ("method", "backbone", "preset", "ablation", "changed", "gold")]
     # Which types may be answers belongs to the graph, and stands in the treatment.
-    changed = {k: v for k, v in c["changed"].items() if k != "candidates"}
-    reading = {k: v for k, v in c["reading"].items() if k != "candidate_types"}
-    defaults = {"pool": None, "steps": None, "over_budget": "truncated", "backfill": "none"}
-    names[4] = changed
-    return canonical_json([names, {**defaults, **reading}])
+    names[4] = {k: v for k, v in c["changed"].items() if k != "candidates"}
+    reading = {k: v for k, v in c["reading"].items() if k != "candidate_types" and v is not None}
+    if "steps" not in reading:
+        reading.pop("over_budget", None)
+    return canonical_json([names, {"backfill": "none", **reading}])

@@ -22,7 +22,6 @@ _ESCAPES = {
     "<": r"$<$",
     ">": r"$>$",
     "|": r"$|$",
-    '"': r"\textquotedbl{}",
     "·": r"$\cdot$",
     "–": "--",
     "—": "---",
@@ -38,11 +37,33 @@ _ESCAPES = {
     "”": "''",
     "▲": r"$\uparrow$",
     "▼": r"$\downarrow$",
-    "\u00a0": "~",
+    "ß": r"\ss{}",
+    "æ": r"\ae{}",
+    "Æ": r"\AE{}",
+    "ø": r"\o{}",
+    "Ø": r"\O{}",
+    "œ": r"\oe{}",
+    "Œ": r"\OE{}",
+    "ł": r"\l{}",
+    "Ł": r"\L{}",
+    "©": r"\copyright{}",
+    "§": r"\S{}",
     **{c: f"\\{c}" for c in "#$%&_{}"},
 }
-_ESCAPES['"'] = "''"
-_LAST_PLAIN = "\u017f"  # Latin Extended-A: inputenc's utf8 knows these letters
+_ACCENTS = {  # combining characters as commands that every font encoding has
+    "\u0300": "`",
+    "\u0301": "'",
+    "\u0302": "^",
+    "\u0303": "~",
+    "\u0304": "=",
+    "\u0306": "u",
+    "\u0307": ".",
+    "\u0308": '"',
+    "\u030a": "r",
+    "\u030b": "H",
+    "\u030c": "v",
+    "\u0327": "c",
+}
 _ARROWS = {1: r"$^{\uparrow}$", -1: r"$^{\downarrow}$", 0: ""}
 
 
@@ -54,11 +75,13 @@ def escape(text: str) -> str:
 def _character(c: str) -> str:
     if c in _ESCAPES:
         return _ESCAPES[c]
-    if c.isascii() or (c <= _LAST_PLAIN and c.isalpha()):
+    if c.isascii():
         return c
-    simple = unicodedata.normalize("NFKD", c)
-    kept = "".join(x for x in simple if x.isascii() and x.isalnum())
-    return kept or f"[U+{ord(c):04X}]"
+    parts = unicodedata.normalize("NFD", c)
+    if len(parts) == 2 and parts[0].isascii() and parts[0].isalpha() and parts[1] in _ACCENTS:
+        return f"\\{_ACCENTS[parts[1]]}{{{parts[0]}}}"
+    plain = unicodedata.normalize("NFKD", c)
+    return plain if plain.isascii() and plain.isalnum() else f"[U+{ord(c):04X}]"
 
 
 def to_latex(sheet: Sheet) -> str:

@@ -132,7 +132,7 @@ def best(grid: Grid, rivals: Mapping[tuple[Column, str], Mapping[int, float]]) -
     out = Best()
     for column in grid.columns:
         entries = grid.at(column)
-        if len(entries) < 2:
+        if len(entries) < 2 and not any((column, m) in rivals for m in grid.measures):
             continue
         reason = _reason(grid, column, entries)
         if reason:
@@ -148,15 +148,14 @@ def best(grid: Grid, rivals: Mapping[tuple[Column, str], Mapping[int, float]]) -
 
 
 def ranked(means: Mapping[int, float]) -> dict[int, int]:
-    """1 for the highest mean and 2 for the next; equals share a place, and a shared first place
-    leaves no second. Nothing where all are equal.
+    """1 for the highest mean and 2 for the next lower one; equals share a place.
+
+    Nothing where all are equal.
     """
-    levels = sorted(set(means.values()), reverse=True)
+    levels = sorted(set(means.values()), reverse=True)[:2]
     if len(levels) < 2:
         return {}
-    first = [i for i, m in means.items() if m == levels[0]]
-    second = [i for i, m in means.items() if m == levels[1]] if len(first) == 1 else []
-    return dict.fromkeys(first, 1) | dict.fromkeys(second, 2)
+    return {i: levels.index(m) + 1 for i, m in means.items() if m in levels}
 
 
 def _reason(grid: Grid, column: Column, entries: Sequence[tuple[int, Entry]]) -> str:

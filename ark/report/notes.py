@@ -74,19 +74,20 @@ def _treatments(grid: Grid) -> list[str]:
     """Settings outside the method: design, rule 11."""
     every = list(_entries(grid))
     first = every[0][2]
-    unequal = []
+    unequal: dict[str, list[str]] = {}
     for column in grid.columns:
         entries = grid.at(column)
         for i, entry in entries[1:]:
             differ = treatment_differences(entries[0][1], entry)
             if differ:
-                names = f"{grid.rows[entries[0][0]].name} and {grid.rows[i].name}"
-                unequal.append(f"Unequal on {column.label}: {', '.join(differ)}: {names}.")
+                text = f"{column.label}: {', '.join(differ)}: {grid.rows[entries[0][0]].name}"
+                unequal.setdefault(text, []).append(grid.rows[i].name)
     hidden = ("candidates", "candidate_types", "cut")
     shown = {k: v for k, v in first.treatment.items() if k not in hidden}
     said = "; ".join(f"{k.replace('_', ' ')} {_value(v)}" for k, v in shown.items())
     whose = "First row" if unequal else "Every row"
-    return [f"{whose}: {said}.", *unequal]
+    lines_ = [f"Unequal on {text} against {join(names)}." for text, names in unequal.items()]
+    return [f"{whose}: {said}.", *lines_]
 
 
 def _value(value: Json) -> str:
@@ -150,19 +151,22 @@ def _repeats(grid: Grid) -> list[str]:
 
 def _spreads(grid: Grid) -> list[str]:
     """'One run': how far single agents lie apart, where a row has several and no repeats."""
-    said: dict[str, list[str]] = {}
+    by_row: dict[str, list[str]] = {}
     for name, column, entry in _entries(grid):
         parts = [] if entry.repeats > 1 else [*_alone(entry), *_differing(entry)]
         if parts:
-            said.setdefault(name, []).append(f"{column.label} {', '.join(parts)}")
-    return [f"{name}: one run; single agents alone: {'; '.join(t)}." for name, t in said.items()]
+            by_row.setdefault(name, []).append(f"{column.label} {', '.join(parts)}")
+    said: dict[str, list[str]] = {}  # readings of one run say the same
+    for name, texts in by_row.items():
+        said.setdefault("; ".join(texts), []).append(name)
+    return [f"One run, single agents alone: {t} ({join(names)})." for t, names in said.items()]
 
 
 def _alone(entry: Entry) -> list[str]:
     found = entry.first.data["single_agents"] or {}
     measure = SPREAD if SPREAD in found else next(iter(found), "")
     values = found.get(measure) or []
-    if len(values) < 2 or entry.first.cell["reading"]["agents"] < 2:
+    if len(values) < 2:
         return []
     low, high = (f"{100 * x:.1f}" for x in (min(values), max(values)))
     spread = f"all at {low}" if low == high else f"{low} to {high}"

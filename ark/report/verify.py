@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from ark.errors import UserError
@@ -20,9 +20,10 @@ from ark.report.bundle_card import card
 from ark.report.bundle_replay import FORMAT, Contents, load
 from ark.report.verify_difference import DifferenceError, same, same_json, same_lines, same_table
 from ark.report.verify_labels import check_labels
-from ark.report.verify_local import check_local
+from ark.report.verify_local import check_local, note_backfill
 from ark.run.identity import digest
 from ark.run.journal import summed
+from ark.text import clip
 
 MALFORMED = (
     ValueError,
@@ -34,6 +35,7 @@ MALFORMED = (
     RecursionError,
     UserError,
 )
+COUNTS = frozenset(f.name for f in fields(Usage)) - {"cost"}
 UNCHECKED = ("timings", "environment", "lost")  # of result.json: no function of the journal
 
 
@@ -60,13 +62,14 @@ def verify(path: Path, *, graph: str = "auto", questions: Path | None = None) ->
         contents = verify_members(members, report)
         if graph == "none":
             report.notes.append("graph: not asked for, not checked")
+            note_backfill(contents, report.notes)
         else:
             check_local(contents, questions, report.passed, report.notes)
     except DifferenceError as difference:
         report.differences.append(str(difference))
     except MALFORMED as error:
         if not report.differences:
-            reason = " ".join(str(error).split())[:300] or type(error).__name__
+            reason = clip(str(error), 300) or type(error).__name__
             raise UserError(f"bundle {path} is malformed: {reason}") from None
     return report
 
@@ -146,7 +149,7 @@ def _check_calls(line: AgentLine, place: str) -> int:
         by_tag[call.tag] = by_tag.get(call.tag, Usage()) + call.usage
     for tag in [*by_tag, *(tag for tag in line.usage if tag not in by_tag)]:
         expected, found = by_tag.get(tag, Usage()), line.usage.get(tag, Usage())
-        for name in ("calls", "prompt_tokens", "completion_tokens"):
+        for name in sorted(COUNTS - {"invalid", "fallbacks"}):
             field_ = f"{place}, usage of {tag}, {name}"
             same(names.JOURNAL, field_, getattr(expected, name), getattr(found, name))
         _same_cost(f"{place}, usage of {tag}, cost", expected.cost, found.cost)
@@ -177,7 +180,7 @@ def _check_outcome(contents: Contents, outcome: Outcome) -> None:
     worst = next((s for s in ("failed", "limit") if s in statuses), "ok")
     same(names.JOURNAL, f"query {query}, status", worst, outcome.status)
     total = summed([used for line in lines for used in line.usage.values()])
-    for name in ("calls", "prompt_tokens", "completion_tokens", "invalid", "fallbacks"):
+    for name in sorted(COUNTS):
         expected, stands = getattr(total, name), getattr(outcome.usage, name)
         same(names.JOURNAL, f"query {query}, usage, {name}", expected, stands)
     _same_cost(f"query {query}, usage, cost", total.cost, outcome.usage.cost)

@@ -18,7 +18,7 @@ class DifferenceError(ArkError):
     """``FILE, PLACE: expected X, found Y``: X follows from the other members, Y stands there."""
 
     def __init__(self, file: str, place: str, expected: object, found: object) -> None:
-        where = f"{file}, {place}" if place else file
+        where = clip(f"{file}, {place}" if place else file, 3 * MOST_SHOWN)
         super().__init__(f"{where}: expected {_shown(expected)}, found {_shown(found)}")
         self.file, self.place = file, place
 

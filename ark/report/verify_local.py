@@ -37,16 +37,25 @@ def check_local(
     graph = local_graph(content)
     if graph is None:
         notes.append(f"graph {content[:12]} is not here: not checked, nor its questions")
+        note_backfill(contents, notes)
         return
     _check_nodes(contents, graph)
     passed.append(f"graph {content[:12]} is here: {len(contents.graph)} nodes have its types")
     asked = _questions(contents, graph, questions)
     if asked is None:
         notes.append("texts of the questions are not here: not checked (--questions FILE)")
+        note_backfill(contents, notes)
         return
     _check_questions(contents, asked)
     passed.append(f"{len(asked)} questions have the hash of {names.RUN}")
     _check_backfill(contents, asked, graph, passed, notes)
+
+
+def note_backfill(contents: Contents, notes: list[str]) -> None:
+    """Say that the search was not asked, where a reading depends on it."""
+    for cell_id in contents.backfill:
+        file = names.in_reading(cell_id, names.BACKFILL)
+        notes.append(f"{file}: taken as it is, not what BM25 finds here")
 
 
 def _check_nodes(contents: Contents, graph: KnowledgeGraph) -> None:

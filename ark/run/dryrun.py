@@ -24,8 +24,8 @@ from ark.run.estimate import (
     uses_model,
 )
 from ark.run.identity import asks_backbone, digest
-from ark.run.journal import read_journal, summed
-from ark.run.meter import paid_before
+from ark.run.journal import read_journal
+from ark.run.meter import spent_before
 from ark.run.session import Session, open_session
 from ark.run.spec import CellSpec, Limits, Transport
 from ark.scoring.intervals import cluster_codes, kish_n
@@ -89,8 +89,7 @@ class _Foreseen:
             entries.ended(query.id, agent) for query in session.queries for agent in range(agents)
         )
         total = len(session.queries) * agents
-        kept = summed([u for line in entries.agents.values() for u in line.usage.values()])
-        paid = paid_before(session.folder)  # with the calls of agents that never ended
+        spent = spent_before(session.folder, entries)
         found = self._effort(session, total - done)
         asks = asks_backbone(session.method)
         model = asks and uses_model(session)
@@ -108,7 +107,7 @@ class _Foreseen:
             cost=_cost(session, found.effort, model=model),
             most_cost=_most_cost(session, found.effort, model=model),
             seconds=_seconds(found.effort, self._transport.concurrency, model=model),
-            spent=paid if paid.calls >= kept.calls else kept,
+            spent=spent,
         )
 
     def _effort(self, session: Session, left: int) -> _Rehearsal:

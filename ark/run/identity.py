@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from ark.protocols import Backbone, Graph, Method, Relevance
 from ark.records import Json
 from ark.run.source import foreign_source
-from ark.run.spec import CellSpec, Reading
+from ark.run.spec import AgentLimits, CellSpec, Reading
 
 SCHEMA = 1  # of the run folder and result.json
 
@@ -84,7 +84,12 @@ def run_identity(
         "seed": spec.seed,
         "fingerprint": fingerprint,
         **({"repeat": spec.repeat} if spec.repeat else {}),
+        **({"agent_limits": limits} if (limits := _set(spec.agent_limits)) else {}),
     }
+
+
+def _set(record: AgentLimits) -> dict[str, Json]:
+    return {name: value for name, value in asdict(record).items() if value is not None}
 
 
 def _fields(method: Method) -> dict[str, Json]:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from ark.backbone.cache import Cache
+from ark.backbone.limiter import Limiter
+from ark.backbone.reliable import Reliable
 from ark.errors import BudgetReachedError
 from ark.protocols import Method, Tracker
 from ark.records import Json, Usage
 from ark.run.budget import Purse
 from ark.run.environment import environment
 from ark.run.executors import LocalExecutor
-from ark.run.journal import Entries, JournalWriter, read_journal, summed
-from ark.run.meter import lost, spent_before
+from ark.run.identity import asks_backbone
+from ark.run.journal import Entries, JournalWriter, read_journal
+from ark.run.meter import Watch, lost, spent_before
 from ark.run.progress import Progress
 from ark.run.result import per_query_csv, result, timings, write_atomic
 from ark.run.session import Session, open_session
@@ -75,15 +80,34 @@ def run_cell(
             "group": group,
         }
     )
-    with JournalWriter(session.folder) as writer:
+    cache = _cache(session, transport)
+    session = _reliable(session, transport, cache)
+    with contextlib.closing(cache), JournalWriter(session.folder) as writer:
         entries = read_journal(session.folder)
         own = Purse(transport.budget)
         own.add(spent_before(session.folder, entries))
         purses = [own] if purse is None else [own, purse]
         made = _run_pending(session, transport, writer, entries, purses)
-        done = _finish(session, entries, time.monotonic() - started, made)
+        done = _finish(session, entries, cache, time.monotonic() - started, made)
     tracker.finish(done.data)
     return done
+
+
+def _cache(session: Session, transport: Transport) -> Cache:
+    """The cache of answers; off for methods that ask nobody and for backbones without a model."""
+    asks = asks_backbone(session.method) and getattr(session.backbone, "is_llm", True)
+    path = transport.cache_path or transport.results_dir / "cache.sqlite"
+    return Cache(path, transport.cache if asks else "off")
+
+
+def _reliable(session: Session, transport: Transport, cache: Cache) -> Session:
+    """The session with retries, a limit on calls in flight and the cache around its model."""
+    if not getattr(session.backbone, "is_llm", True):
+        return session
+    salt = {"seed": session.spec.seed}  # other draws of one seed have other numbers already
+    limiter = Limiter(transport.concurrency)
+    wrapped = Reliable(session.backbone, limiter, transport.retries, cache, salt)
+    return replace(session, backbone=wrapped)
 
 
 def _run_pending(
@@ -111,7 +135,8 @@ def _run_pending(
     ) as progress:
         if pending and len(open_queries) < len(session.queries):
             progress.note(_resuming(session, entries, len(pending)))
-        work = Work(session, writer, entries, progress, purses)
+        watch = Watch(entries, transport.on_model_change == "stop", progress.note)
+        work = Work(session, writer, entries, progress, purses, watch)
         work.close_ended(pending)
         if pending:
             executor = LocalExecutor(transport.concurrency, progress.note)
@@ -129,13 +154,13 @@ def _resuming(session: Session, entries: Entries, pending: int) -> str:
     return f"resuming {session.folder.name}: {counts}; {pending} agents to run"
 
 
-def _finish(session: Session, entries: Entries, seconds: float, made: Usage) -> Done:
+def _finish(session: Session, entries: Entries, cache: Cache, seconds: float, made: Usage) -> Done:
     rows = scored(session, entries, session.queries)
     data = result(session.identity, session.labels(), session.reading, rows)
     data["timings"] = timings(entries, rows, session.reading, seconds)
     data["environment"] = environment(session.graph.path)
-    kept = [u for line in entries.agents.values() for u in line.usage.values()]
-    data["lost"] = lost(session.folder, summed(kept))
+    data["lost"] = lost(session.folder, entries)
+    data["cache"] = {"mode": cache.mode, **asdict(cache.counters)}
     path = session.reading_folder / "result.json"
     write_atomic(session.reading_folder / "per_query.csv", per_query_csv(rows))
     write_atomic(path, json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from ark.agent.fusion import Fusion
+from ark.backbone.cache import MODES
+from ark.backbone.reliable import Retries
 from ark.errors import UserError, unknown
 from ark.records import Json
 from ark.run.values import check_value
@@ -85,6 +87,30 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class AgentLimits:
+    """What one agent may take for one question; at a limit it answers with what it has.
+
+    None: no limit. A limit changes answers, so those that are set are part of the run id.
+    """
+
+    calls: int | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+    cost: float | None = None
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            value = getattr(self, f.name)
+            check_value(
+                f"agent_limits.{f.name}",
+                value,
+                int | None if f.name in ("calls", "tokens") else float | None,
+            )
+            if value is not None and value <= 0:
+                raise UserError(f"agent_limits.{f.name}={value} must be > 0, or null for no limit")
+
+
+@dataclass(frozen=True)
 class CellSpec:
     """Everything that identifies a cell. Nothing here is about where or how fast it runs."""
 
@@ -105,6 +131,7 @@ class CellSpec:
     backfill: str = "none"
     repeat: int = 0
     """Number of this repetition: other draws of everything, questions and settings the same."""
+    agent_limits: AgentLimits = AgentLimits()
 
     def __post_init__(self) -> None:
         check_value("limit", self.limit, int | None)
@@ -152,6 +179,13 @@ class Transport:
     max_failures: int = 0
     progress: bool = True
     budget: Limits = Limits()
+    retries: Retries = Retries()
+    cache: str = "off"
+    """Answers of models that are paid for once: read_write, read_only or off."""
+    cache_path: Path | None = None
+    """None: cache.sqlite in ``results_dir``."""
+    on_model_change: str = "stop"
+    """Where the server's model or its fingerprint changes in mid-run: stop, or note."""
 
     def __post_init__(self) -> None:
         check_value("concurrency", self.concurrency, int)
@@ -159,5 +193,11 @@ class Transport:
         check_value("progress", self.progress, bool)
         if self.concurrency < 1:
             raise UserError(f"concurrency={self.concurrency} must be a whole number >= 1")
+        for name, value, known in (
+            ("cache.mode", self.cache, MODES),
+            ("on_model_change", self.on_model_change, ("stop", "note")),
+        ):
+            if value not in known:
+                raise UserError(unknown(name, str(value), known))
         if self.max_failures < 0:
             raise UserError(f"max_failures={self.max_failures} must be a whole number >= 0")

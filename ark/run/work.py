@@ -13,6 +13,7 @@ from ark.errors import (
     BudgetReachedError,
     FatalBackboneError,
     QueryFailedError,
+    QueryLimitError,
     RetryableError,
     UserError,
 )
@@ -33,7 +34,7 @@ from ark.run.budget import Purse
 from ark.run.checks import checked
 from ark.run.identity import digest
 from ark.run.journal import Entries, JournalWriter, summed
-from ark.run.meter import Ledger, Meter
+from ark.run.meter import Ledger, Meter, Watch
 from ark.run.progress import Progress
 from ark.run.readings import Scored, read
 from ark.run.session import Session
@@ -52,7 +53,9 @@ class Work:
         entries: Entries,
         progress: Progress,
         purses: Sequence[Purse] = (),
+        watch: Watch | None = None,
     ) -> None:
+        self._watch = watch
         self._session = session
         self._writer = writer
         self._entries = entries
@@ -89,7 +92,8 @@ class Work:
         started = time.monotonic()
         draws = self._session.spec.repeat * DRAWS
         paid = lambda tag, usage: self._paid(item, tag, usage)  # noqa: E731
-        meter = Meter(self._session.backbone, paid, self._purses, draws)
+        limits = self._session.spec.agent_limits
+        meter = Meter(self._session.backbone, paid, self._purses, draws, limits, self._watch)
         try:
             attempt, error = await self._attempt(query, agent, meter)
             if meter.refused is not None:  # also where a plug-in caught it
@@ -112,6 +116,7 @@ class Work:
             usage=_usage(meter, attempt.trajectory),
             seconds=round(time.monotonic() - started, 6),
             model=meter.model,
+            system_fingerprint=meter.system_fingerprint,
             trajectory=offset,
             error=error,
             calls=_calls(meter, attempt.trajectory),
@@ -135,6 +140,8 @@ class Work:
             return checked(attempt, self._session.graph.n_nodes), None
         except (UserError, FatalBackboneError, BudgetReachedError):
             raise
+        except QueryLimitError:  # the method did not see to it itself: it has nothing
+            return Attempt(Ranking(()), "limit"), None
         except (QueryFailedError, RetryableError) as error:
             return _failed(), f"{type(error).__name__}: {error}"
         except Exception as error:  # a plug-in's bug loses its question, not the run

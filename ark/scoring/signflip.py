@@ -12,7 +12,6 @@ Ints = NDArray[np.int64]
 FLIPS = 9_999
 _ENUMERATED = 10  # up to 2^10 sign patterns are all tried
 _CELLS = 20_000_000  # additions that an exact distribution may cost: some hundredths of a second
-_STEP = 2_000
 
 
 def sign_flip_p(sums: Ints, *, slack: int = 0, seed: int = 0, flips: int = FLIPS) -> float:
@@ -86,10 +85,9 @@ def _as_large(units: Ints, seen: int, seed: int, flips: int) -> int:
     padded[: len(units)] = units
     bits = (np.arange(256)[:, None] >> np.arange(8)) & 1
     table = padded.reshape(groups, 8) @ (2 * bits - 1).T  # [groups, 256]
-    stream, places, found = np.random.PCG64(seed), np.arange(groups), 0
-    for start in range(0, flips, _STEP):
-        rows = min(_STEP, flips - start)
-        words = np.asarray(stream.random_raw(rows * groups // 8), dtype="<u8")
-        picks = words.view(np.uint8).reshape(rows, groups)
-        found += int((np.abs(table[places, picks].sum(axis=1)) >= seen).sum())
-    return found
+    words = np.asarray(np.random.PCG64(seed).random_raw(flips * groups // 8), dtype="<u8")
+    picks = np.ascontiguousarray(words.view(np.uint8).reshape(flips, groups).T)
+    totals = np.zeros(flips, dtype=np.int64)
+    for sums, places in zip(table, picks, strict=True):
+        totals += sums[places]
+    return int((np.abs(totals) >= seen).sum())

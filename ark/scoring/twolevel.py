@@ -61,12 +61,12 @@ def two_level(
     for r, row in enumerate(table):
         checked(row, len(clusters), f"values[{r}]", unit=False)
     codes = cluster_codes(clusters)
-    means = table.mean(axis=0)
-    plain = estimate_mean(
-        means, clusters, rate=False, seed=seed, resamples=resamples, confidence=confidence
-    )
-    if len(table) > 1 and table.size and (table != table[0]).any():
+    if (table != table[0]).any():
         plain = _spread(table, codes, seed, resamples, confidence)
+    else:
+        plain = estimate_mean(
+            table[0], clusters, rate=False, seed=seed, resamples=resamples, confidence=confidence
+        )
     return RepeatedEstimate(
         plain.mean,
         plain.low,

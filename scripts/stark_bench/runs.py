@@ -103,7 +103,6 @@ def run(work: Path, _scale: float) -> Numbers:
     return {
         "seconds": seconds,
         "cpu_seconds": sum(os.times()[2:4]) - cpu,
-        "cell_seconds": found["timings"]["wall_seconds"],
         "questions": found["counts"]["queries"],
         "ok": found["counts"]["ok"],
         "hit@1": measures["hit@1"]["mean"],

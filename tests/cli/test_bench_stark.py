@@ -36,7 +36,7 @@ ROWS = (
     "27 questions: BM25 and scoring",
     "BM25 index over 7,002 papers alone",
     "run.py graph=mag method=bm25 search=stark, 27 questions",
-    "– the cell in it",
+    "– CPU time of that",
 )
 NUMBER = re.compile(r"([\d,.]+(?:e[+-]\d+)?) (?:µs|ms|s|MB)")
 

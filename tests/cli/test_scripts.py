@@ -79,7 +79,7 @@ def test_tables_read_a_folder(done: Done, tmp_path: Path) -> None:
     text = script("tables.py", results)
     assert text.count("\n| ARK ") == 1
     assert "toy (all) Recall@20" in text.splitlines()[0]
-    assert "one run; single agents alone: toy (all) Hit@1" in text
+    assert "One run, single agents alone: toy (all) Hit@1" in text
     by = script("tables.py", results, "--by", "hops", "--measures", "mrr")
     assert "hops=1" in by
     assert "textual" not in by

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ark.records import AgentLine, Call, Outcome, Status, Step, Trajectory, Usage
+from ark.report.analysis import analysis_table
 from ark.run.journal import JournalWriter
 
 TAG = "ark.step"
@@ -153,3 +156,14 @@ def _write_result(
     for query, row in values.items():
         table += f"{query},ok," + ",".join(repr(row[m]) for m in HIT) + ",[]\n"
     (place / "per_query.csv").write_text(table)
+
+
+def rows(text: str) -> dict[tuple[str, str, str], dict[str, str]]:
+    """A CSV by table, group and quantity."""
+    found = csv.DictReader(io.StringIO(text))
+    return {(r["table"], r["group"], r["quantity"]): r for r in found}
+
+
+def numbers(run: Path, *kinds: str, success: str = "hit@1") -> dict[tuple[str, str, str], float]:
+    text = analysis_table([run], kinds or None, form="csv", success=success)
+    return {k: float(r["value"]) for k, r in rows(text).items() if r["value"]}

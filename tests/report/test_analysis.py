@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import shutil
 import subprocess
@@ -11,12 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from analysis_runs import HIT, MISS, A, F, G, N, call, line, question, write_run
+from analysis_runs import HIT, MISS, A, F, G, N, call, line, numbers, question, rows, write_run
 
 from ark.errors import UserError
 from ark.report.analysis import KINDS, TABLES, analysis_table
 from ark.report.analysis_load import find_results, find_runs, name_of
-from ark.report.analysis_slices import SLICES
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "analyse.py"
 
@@ -45,17 +42,6 @@ def run(tmp_path: Path) -> Path:
     ]
     values = {"q1": HIT, "q2": MISS}
     return write_run(tmp_path, "one", [question(1), question(2)], agents, values=values)
-
-
-def rows(text: str) -> dict[tuple[str, str, str], dict[str, str]]:
-    """A CSV by table, group and quantity."""
-    found = csv.DictReader(io.StringIO(text))
-    return {(r["table"], r["group"], r["quantity"]): r for r in found}
-
-
-def numbers(run: Path, *kinds: str, success: str = "hit@1") -> dict[tuple[str, str, str], float]:
-    text = analysis_table([run], kinds or None, form="csv", success=success)
-    return {k: float(r["value"]) for k, r in rows(text).items() if r["value"]}
 
 
 def test_tool_shares_are_counts_over_all_executed_calls(run: Path) -> None:
@@ -187,46 +173,6 @@ def test_failures_by_tag(run: Path) -> None:
         "fallbacks": 0,
         "fallbacks per 100": 0,
     }
-
-
-def test_slices_hold_every_question_once(tmp_path: Path) -> None:
-    sizes = [1, 2, 5, 6, 20, 21]
-    asked = [
-        question(
-            i,
-            answer_ids=[f"a{k}" for k in range(size)],
-            text=" ".join(["word"] * (5 * i + 5)),
-            hops=1 + i % 2,
-            textual=None if i == 0 else i % 2 == 0,
-            answer_type=f"type {i % 3}",
-        )
-        for i, size in enumerate(sizes)
-    ]
-    agents = [(line(f"q{i}", a, 1), None) for i in range(6) for a in range(2)]
-    values = {f"q{i}": HIT if i < 3 else MISS for i in range(6)}
-    found = numbers(write_run(tmp_path, "sliced", asked, agents, values=values), "slices")
-    n = {(k, group): v for (k, group, what), v in found.items() if what == "n"}
-    hits = {(k, group): v for (k, group, what), v in found.items() if what == "Hit@1"}
-    expected = {"1": 1, "2-5": 2, "6-20": 2, ">20": 1}
-    assert {g: v for (k, g), v in n.items() if k == "answers"} == expected
-    expected = {"1-10": 2, "11-20": 2, ">20": 2}  # 5, 10 | 15, 20 | 25, 30 words
-    assert {g: v for (k, g), v in n.items() if k == "words"} == expected
-    for kind in SLICES:
-        of_kind = [(v, hits[k, g]) for (k, g), v in n.items() if k == kind]
-        assert sum(v for v, _ in of_kind) == (5 if kind == "textual" else 6)
-        if kind != "textual":
-            assert sum(v * hit for v, hit in of_kind) == pytest.approx(3)
-    assert hits["answers", "1"] == 1
-    assert hits["answers", "6-20"] == 0
-
-
-def test_large_kinds_show_their_largest_slices_and_say_so(tmp_path: Path) -> None:
-    asked = [question(i, answer_type=f"type {i:02}") for i in range(23)]
-    values = dict.fromkeys((f"q{i}" for i in range(23)), HIT)
-    folder = write_run(tmp_path, "wide", asked, [], values=values)
-    text = analysis_table([folder], ["answer_type"])
-    assert text.count("| type ") == 20
-    assert "3 smaller slices not shown" in text
 
 
 def test_cut_and_missing_trajectories_are_counted_and_said(run: Path) -> None:

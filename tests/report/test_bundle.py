@@ -135,9 +135,10 @@ def test_no_graph_and_no_texts_are_needed(
     monkeypatch.setenv("ARK_DATA", str(tmp_path / "nothing"))
     report = check(packed)
     assert "is not here: not checked" in report.notes[0]
+    assert "backfill.jsonl: taken as it is" in report.notes[1]
     assert sum(line.startswith("reading ") for line in report.passed) == 6
     assert not (tmp_path / "nothing").exists()
-    assert check(packed, graph="none").notes == ["graph: not asked for, not checked"]
+    assert check(packed, graph="none").notes[0] == "graph: not asked for, not checked"
 
 
 def test_no_name_or_text_of_a_node_or_question_is_packed(

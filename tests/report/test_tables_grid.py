@@ -12,7 +12,7 @@ import pytest
 from made_results import FUSED, ark, write
 
 from ark.errors import UserError
-from ark.report import Options, result_table, sweep_table
+from ark.report import Options, main_rows, result_table, sweep_table
 from ark.report.cells import find, load_all
 from ark.report.grid import grid
 from ark.report.marks import against, ranked
@@ -109,7 +109,7 @@ def test_best_and_second_are_marked_by_column(tmp_path: Path) -> None:
     ("means", "places"),
     [
         ({0: 0.5, 1: 0.4, 2: 0.3}, {0: 1, 1: 2}),
-        ({0: 0.5, 1: 0.5, 2: 0.3}, {0: 1, 1: 1}),
+        ({0: 0.5, 1: 0.5, 2: 0.3}, {0: 1, 1: 1, 2: 2}),
         ({0: 0.5, 1: 0.3, 2: 0.3}, {0: 1, 1: 2, 2: 2}),
         ({0: 0.5, 1: 0.5}, {}),
         ({}, {}),
@@ -151,7 +151,7 @@ def test_unequal_treatment_is_not_tested_unless_allowed(tmp_path: Path) -> None:
     allowed = table(tmp_path, baseline="bm25", allow_unequal=True)
     assert "▲" in line(allowed, "| ARK")
     assert "compared although backfill differs (bm25, none)" in allowed
-    assert "Unequal on hpo (test): backfill differs (none, bm25): BM25 and ARK" in allowed
+    assert "Unequal on hpo (test): backfill differs (none, bm25): BM25 against ARK" in allowed
     rows = records(tmp_path, baseline="bm25")
     assert {r["compared"] for r in rows if r["method"] == "ARK"} == {
         "no: backfill differs (bm25, none)"
@@ -264,8 +264,8 @@ def test_one_run_shows_the_spread_of_its_agents(tmp_path: Path) -> None:
     ark(tmp_path, ONES, single_agents={"hit@1": [0.4, 0.55, 0.45]})
     write(tmp_path, FEW, single_agents={})
     text = table(tmp_path)
-    assert "one run; single agents alone: hpo (test) Hit@1 40.0 to 55.0 (3 agents)" in text
-    assert text.count("one run") == 1
+    assert "One run, single agents alone: hpo (test) Hit@1 40.0 to 55.0 (3 agents) (ARK" in text
+    assert text.count("One run") == 1
 
 
 def test_code_versions_and_fingerprints_are_said(tmp_path: Path) -> None:
@@ -294,6 +294,23 @@ def test_settings_of_readings_are_named(tmp_path: Path) -> None:
     assert "2 of 3 agents, voting, 5 steps (longer counts as empty)" in text
     assert "1 of 3 agents, cut 50" in text
     assert "prompt=terse.jinja" in line(text, "| ARK    | rule-based controller (no LLM) | mine")
+
+
+def test_long_tables_name_every_setting(tmp_path: Path) -> None:
+    given: list[dict[str, Any]] = [
+        {"reading": {"agents": 2, "pool": 3, "steps": 5, "over_budget": "as_published"}},
+        {"reading": {"backfill": "bm25", "cut": 50}},
+        {"repeat": 2, "preset": "mine", "gold": "answer_ids_source"},
+        {"ablation": "no_filter", "changed": {"neighbor_filters": False, "handles": "opaque"}},
+    ]
+    results = [json.loads(ark(tmp_path, ONES, **one).read_text()) for one in given]
+    names = [row[2].partition("(no LLM) ")[2] for row in main_rows(results)[1:]]
+    assert names == [
+        "(2 of 3 agents, voting, 5 steps (longer counts as empty))",
+        "(3 agents, voting, backfill bm25, cut 50)",
+        "(preset mine, 3 agents, voting, gold answer_ids_source, repeat 2)",
+        "(3 agents, voting, no_filter, handles=opaque)",
+    ]
 
 
 def test_results_of_older_versions_are_read(tmp_path: Path) -> None:

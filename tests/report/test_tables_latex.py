@@ -18,7 +18,8 @@ from ark.report.latex import escape
 
 ODD = "100% of_it & {more} #1 $x^2$ ~ \\end{tabular} <b> 中 é “q” \u2028 ▲"
 _ALLOWED = re.compile(
-    r"\\(?:textbackslash|textasciitilde|textasciicircum|ldots)\{\}"
+    r"\\(?:textbackslash|textasciitilde|textasciicircum|ldots|ss|ae|AE|o|O|oe|OE|l|L|copyright|S)\{\}"
+    r"|\\[`'^~=u.\"rHvc]\{[A-Za-z]\}"
     r"|\$(?:<|>|\||-|\\(?:cdot|times|pm|leq|geq|uparrow|downarrow))\$|\\[#$%&_{}]"
 )
 
@@ -36,8 +37,16 @@ def text(tmp_path: Path) -> str:
 @given(st.text(max_size=40))
 def test_escaped_text_holds_no_command(text: str) -> None:
     rest = _ALLOWED.sub("", escape(text))
-    assert not re.search(r"[\\{}$%#&_^]", rest)
-    assert all(c <= "\u017f" and c.isprintable() for c in rest)
+    assert not re.search(r"[\\{}$%#&_^~]", rest)
+    assert escape(text).isascii()
+    assert escape(text).isprintable()
+
+
+def test_letters_stay_readable() -> None:
+    assert escape("Čapek, Åse, naïve, Straße, Łódź") == (
+        r"\v{C}apek, \r{A}se, na\"{i}ve, Stra\ss{}e, \L{}\'{o}d\'{z}"
+    )
+    assert escape("ﬁ Å½ 中") == r"fi \r{A}[U+00BD] [U+4E2D]"
 
 
 def test_the_table_is_well_formed(text: str) -> None:

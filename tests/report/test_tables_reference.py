@@ -126,6 +126,16 @@ def test_published_numbers_are_ranked_only_where_split_and_n_agree(tmp_path: Pat
     assert "**73.40**" not in text
 
 
+def test_a_number_that_papers_copy_shares_its_place(tmp_path: Path) -> None:
+    write(tmp_path, [1.0] * 4 + [0.0] * 2661, graph="mag")
+    text = table(tmp_path, reference="published:all", measures=("hit@1",))
+    rows = [x for x in text.splitlines() if x.startswith("|") and "*" in x]
+    assert {x.split("|")[1].strip() for x in rows} == {"ARK"}
+    assert sum("**73.4" in x for x in rows) >= 2
+    assert sum("*73.1*" in x for x in rows) == 0  # it counts longer trajectories as empty
+    assert "*71.24*" in text  # the ordering fusion is next
+
+
 def test_tracker_numbers_are_marked_and_never_best(tmp_path: Path) -> None:
     hits = [1.0] * 10 + [0.0] * 2655
     ark(tmp_path, hits, model="openai/gpt-4.1", graph="mag")

@@ -1,4 +1,4 @@
-"""Checks of the settings of ``backbone=litellm``: each mistake is one line with its fix."""
+"""Checks of the settings of models behind HTTP: each mistake is one line with its fix."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
-from ark.backbone.errors_litellm import holds_secret
+from ark.backbone.keys import holds_secret
 from ark.errors import UserError
 from ark.records import Json
 
@@ -15,7 +15,7 @@ OURS = frozenset(
     "model messages tools tool_choice functions function_call response_format temperature top_p "
     "max_tokens seed n stream api_base base_url api_key timeout request_timeout num_retries "
     "max_retries drop_params fallbacks headers extra_headers default_headers client callbacks "
-    "mock_response custom_llm_provider caching cache".split()
+    "mock_response custom_llm_provider caching cache max_completion_tokens".split()
 )
 _CREDENTIAL = re.compile(
     r"api_?key|access_?key|secret|passw|credential|authori[sz]ation|(auth|ad|access)_tok",
@@ -28,10 +28,17 @@ def model_name(model: str | None) -> str:
     """The model as given. UserError without one."""
     if not isinstance(model, str) or not model.strip():
         raise UserError(
-            "backbone=litellm needs a model: backbone.model=PROVIDER/NAME, or for your own server "
+            "this backbone needs a model: backbone.model=PROVIDER/NAME, or for your own server "
             "backbone.model=openai/NAME backbone.api_base=http://localhost:8000/v1"
         )
     return model.strip()
+
+
+def one_of(name: str, value: str, choices: Sequence[str]) -> str:
+    """The value. UserError unless it is one of ``choices``."""
+    if value not in choices:
+        raise UserError(f"backbone.{name}={value} must be {' or '.join(choices)}")
+    return value
 
 
 def number(name: str, value: float | None, low: float, high: float, *, whole: bool = False) -> None:
