@@ -42,6 +42,10 @@ _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _CONTENT_CODES = frozenset({"content_filter", "content_policy_violation"})
 
 
+class UnreadableError(Exception):
+    """An answer of status 200 that is no JSON object: an HTML page, a body that was cut."""
+
+
 @dataclass(frozen=True)
 class Asked:
     """What an error line may name. ``proved``: this model has answered with these settings."""
@@ -127,7 +131,7 @@ def sort_failure(failure: Failure, asked: Asked) -> ArkError:
         return RetryableError(
             f"{asked.model}: rate limit (429): {said}", retry_after=failure.wait, limited=True
         )
-    what = _server_error(status)
+    what = "unreadable answer" if UnreadableError.__name__ in failure.names else _server(status)
     if status is None and failure.lost_connection:
         what = "no connection" if failure.never_connected else "the connection was lost"
     return RetryableError(f"{asked.model}: {what}: {said}", retry_after=failure.wait)
@@ -204,7 +208,7 @@ def _hinted(text: str) -> str:
     return f"{text} (try backbone.tool_choice=auto)" if _FORCED.search(text) else text
 
 
-def _server_error(status: int | None) -> str:
+def _server(status: int | None) -> str:
     # A real 500 and an answer that litellm cannot read look the same here.
     if status == 500:
         return "server error or unreadable answer (500)"

@@ -19,13 +19,25 @@ PROBE_SECONDS = 3.0
 def import_quietly() -> tuple[Any, type[Exception]]:
     """litellm, quiet and off the network, and the base class of its exceptions."""
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-    litellm: Any = importlib.import_module(NAME)
+    litellm: Any = _without_dotenv()
     litellm.suppress_debug_info = True
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # it logs requests and answers
     # Answers of unexpected shape are dealt with in wire.py.
     warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
     return litellm, importlib.import_module("openai").OpenAIError
+
+
+def _without_dotenv() -> Any:
+    """The module. In its mode DEV, the default, it would load ``.env`` into the environment."""
+    before = os.environ.get("LITELLM_MODE")
+    os.environ["LITELLM_MODE"] = "PRODUCTION"
+    try:
+        return importlib.import_module(NAME)
+    finally:
+        os.environ.pop("LITELLM_MODE")
+        if before is not None:
+            os.environ["LITELLM_MODE"] = before
 
 
 async def closer(litellm: Any) -> AsyncGenerator[None, None]:

@@ -21,16 +21,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ark.backbone.schema_mode_parse import parse
+from ark.backbone.schema_mode_parse import parse, without_thoughts
 from ark.backbone.schema_mode_prompt import call_text, instructions
 from ark.backbone.schema_mode_state import State, call_schema
-from ark.records import Json, Message, ToolCall
+from ark.records import Json, Message
 
 __all__ = ["VERSION", "State", "answer", "contract", "parse", "plain_messages"]
 
 VERSION = 1  # of prompt, schema and reading: raise it with every change that can move an answer
 
-_JSON_ONLY = re.compile(r"^\s*(?:```(?:json)?\s*)?\{.*\}\s*(?:```)?\s*$", re.DOTALL)
+_OPENING = re.compile(r"(?:```\w*|<\w+>)\s*$")  # a fence or tag that opens before the JSON
 
 
 def contract(
@@ -67,15 +67,16 @@ def answer(
 ) -> Message:
     """A reply as the message that native mode would have left.
 
-    Ids are ``call_<answer>_<position>``. A reply without a call stays text, as does what a model
-    wrote around its calls.
+    Ids are ``call_<answer>_<position>``. A reply without a call stays text; of one with calls the
+    words before the first are kept.
     """
     calls = parse(text or "", tools)
     if calls is None:
         return Message("assistant", text)
     number = sum(m.role == "assistant" for m in earlier)
     named = tuple(replace(c, id=f"call_{number}_{i}") for i, c in enumerate(calls))
-    return Message("assistant", None if _JSON_ONLY.match(text or "") else text, named)
+    said = without_thoughts(text or "").partition("{")[0].strip()
+    return Message("assistant", _OPENING.sub("", said).strip() or None, named)
 
 
 def plain_messages(messages: Sequence[Message]) -> list[Message]:
@@ -87,7 +88,9 @@ def plain_messages(messages: Sequence[Message]) -> list[Message]:
             name = names.get(message.tool_call_id or "", "a tool")
             _append(out, Message("user", f"Result of {name}:\n{message.content or ''}"))
         elif message.tool_calls:
-            out.append(Message("assistant", _said(message.tool_calls)))
+            said = [message.content] if message.content else []
+            said += [call_text(c.name, c.arguments) for c in message.tool_calls]
+            out.append(Message("assistant", "\n".join(said)))
         else:
             _append(out, Message(message.role, message.content or ""))
     return out
@@ -99,7 +102,3 @@ def _append(out: list[Message], message: Message) -> None:
         out[-1] = Message("user", f"{out[-1].content}\n\n{message.content}")
     else:
         out.append(message)
-
-
-def _said(calls: Sequence[ToolCall]) -> str:
-    return "\n".join(call_text(c.name, c.arguments) for c in calls)

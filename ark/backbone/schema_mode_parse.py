@@ -38,12 +38,17 @@ def parse(text: str, tools: Sequence[Mapping[str, Json]]) -> list[ToolCall] | No
         for tool in tools
     }
     found: list[tuple[str, str]] = []
-    for value in _values(_THOUGHT.sub("", text[:LONGEST])):
+    for value in _values(without_thoughts(text[:LONGEST])):
         found += _calls(value, known)
         if len(found) >= MOST_CALLS:
             break
     calls = [ToolCall(f"call_{i}", *call) for i, call in enumerate(found[:MOST_CALLS])]
     return calls or None
+
+
+def without_thoughts(text: str) -> str:
+    """A reply without what a reasoning model thought before it."""
+    return _THOUGHT.sub("", text)
 
 
 def _values(text: str) -> Iterator[Json]:

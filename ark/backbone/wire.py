@@ -56,12 +56,13 @@ def from_wire(message: Any, earlier: Sequence[Message]) -> Message:
     missing, made up by the client or used before become ``call_<answer>_<position>``.
     """
     found = []
-    for call in part(message, "tool_calls") or ():
+    calls = part(message, "tool_calls")
+    for call in calls if isinstance(calls, list | tuple) else ():
         function = part(call, "function")
         if function is not None:
             name, arguments = part(function, "name"), part(function, "arguments")
             found.append(
-                ToolCall(str(part(call, "id") or ""), str(name or ""), _text(arguments))
+                ToolCall(_text(part(call, "id")), _text(name), _text(arguments))
             )
     content = part(message, "content")
     if content is None:
@@ -144,4 +145,6 @@ def _is_object(text: str) -> bool:
 def _text(value: Any) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    # Half a surrogate pair is legal in JSON and cannot be written to a file.
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -10,7 +10,7 @@ import pytest
 from chat_server import ChatServer, always, dead_url, reply, serving
 from litellm_calls import ASK, PLAIN_SECRET, SECRET, ask, failure, made
 
-from ark.backbone.errors_litellm import one_line, shown_url
+from ark.backbone.keys import one_line, shown_url
 from ark.backbone.litellm import LiteLLMBackbone
 from ark.errors import ArkError, FatalBackboneError, QueryFailedError, RetryableError
 
