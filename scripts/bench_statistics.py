@@ -141,8 +141,8 @@ def _held_by_repeats(tables: Sequence[Floats], names: Names) -> float:
     return covered([two_level(t, names, seed=i // AT_ONCE) for i, t in enumerate(tables)], 0.4)
 
 
-def false_alarms(clusters: Names, simulations: int, seed: int, only: str = "") -> list[Row]:
-    """Share of differences at 5 % between methods alike in chance; names that hold ``only``."""
+def false_alarms(clusters: Names, simulations: int, seed: int) -> list[Row]:
+    """Share of differences at 5 % between methods that are alike in chance."""
     simulator = Simulator(seed, clusters)
     kinds: list[tuple[str, bool | None, Callable[[], Floats]]] = [
         ("hits, rate .4", True, partial(simulator.hits, 0.4)),
@@ -152,15 +152,13 @@ def false_alarms(clusters: Names, simulations: int, seed: int, only: str = "") -
     ]
     out = []
     for name, binary, draw in kinds:
-        if only not in name:
-            continue
         pairs = [(draw(), draw()) for _ in range(simulations)]
-        out.append((name, *with_and_without(clusters, partial(_alarms, pairs, binary))))
+        out.append((name, *with_and_without(clusters, partial(alarms, pairs, binary))))
     return out
 
 
-def _alarms(pairs: Sequence[Pair], binary: bool | None, names: Names) -> float:
-    """``binary`` None: the values are failures."""
+def alarms(pairs: Sequence[Pair], binary: bool | None, names: Names) -> float:
+    """Share of the pairs that are told apart at 5 %; ``binary`` None: values are failures."""
     p_values: list[float | None] = []
     for i, (a, b) in enumerate(pairs):
         if binary is None:

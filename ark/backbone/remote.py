@@ -150,7 +150,7 @@ class RemoteBackbone(ABC):
         sampling = self._sampling | {k: v for k, v in own.items() if v is not None}
         request: dict[str, Any] = {k: v for k, v in sampling.items() if v is not None}
         mode = self._mode if tools else Native()
-        asked = mode.prepare(messages, list(tools or ()))
+        asked = mode.prepare(messages, list(tools or ()), tool_choice)
         if asked.tools:
             request["tools"] = [dict(tool) for tool in asked.tools]
             if tool_choice is not None:

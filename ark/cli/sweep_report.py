@@ -72,9 +72,9 @@ def _sections(experiment: Experiment, paths: Sequence[Path], folder: Path) -> li
                 write_atomic(folder / f"table.{form}", text.rstrip("\n") + "\n")
                 parts += [text] if form == "md" else []
         elif section == "analysis":
-            from ark.report.analysis import analysis_table
+            from ark.report.analysis import TABLES, analysis_table
 
-            parts.append(analysis_table(paths))
+            parts.append(analysis_table(paths, TABLES))
         elif section == "aggregation":
             parts.append("\n".join(agreement_lines(paths)))
         elif section == "prompts":

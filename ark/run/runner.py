@@ -29,6 +29,8 @@ from ark.run.spec import CellSpec, Transport
 from ark.run.trackers import Careful, NoTracker
 from ark.run.work import Work, scored
 
+PLAN = "plan.json"  # how many agents the last command wanted; for scripts/status.py
+
 
 @dataclass(frozen=True)
 class Done:
@@ -83,6 +85,8 @@ def run_cell(
     cache = _cache(session, transport)
     session = _reliable(session, transport, cache)
     with contextlib.closing(cache), JournalWriter(session.folder) as writer:
+        plan = {"agents": session.reading.lists}
+        write_atomic(session.folder / PLAN, json.dumps(plan) + "\n")
         entries = read_journal(session.folder)
         own = Purse(transport.budget)
         own.add(spent_before(session.folder, entries))

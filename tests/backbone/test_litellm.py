@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer, always, dead_url, reply
-from litellm_calls import ASK, SECRET, ask, made
+from remote_calls import ASK, SECRET, ask, made
 
 from ark.backbone.litellm import LiteLLMBackbone
 from ark.errors import UserError

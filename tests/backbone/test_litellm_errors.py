@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer, always, dead_url, reply, serving
-from litellm_calls import ASK, PLAIN_SECRET, SECRET, ask, failure, made
+from remote_calls import ASK, PLAIN_SECRET, SECRET, ask, failure, made
 
 from ark.backbone.keys import one_line, shown_url
 from ark.backbone.litellm import LiteLLMBackbone
