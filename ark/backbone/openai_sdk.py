@@ -34,7 +34,9 @@ class OpenAIBackbone(RemoteBackbone):
         try:
             self._sdk = importlib.import_module(NAME)
         except ModuleNotFoundError:
-            raise UserError("backbone=openai needs the openai package: pip install openai") from None
+            raise UserError(
+                "backbone=openai needs the openai package: pip install openai"
+            ) from None
         error: type[Exception] = self._sdk.OpenAIError
         return error
 

@@ -61,9 +61,7 @@ def from_wire(message: Any, earlier: Sequence[Message]) -> Message:
         function = part(call, "function")
         if function is not None:
             name, arguments = part(function, "name"), part(function, "arguments")
-            found.append(
-                ToolCall(_text(part(call, "id")), _text(name), _text(arguments))
-            )
+            found.append(ToolCall(_text(part(call, "id")), _text(name), _text(arguments)))
     content = part(message, "content")
     if content is None:
         content = part(message, "refusal")

@@ -20,7 +20,7 @@ from typing import Any
 from ark.cli.help import EXPERIMENTS, experiments
 from ark.errors import UserError, unknown
 
-SECTIONS = ("table", "analysis", "budget", "aggregation", "prompts")
+SECTIONS = ("table", "analysis", "aggregation")
 FIGURES = ("budget", "cost", "tools")
 
 

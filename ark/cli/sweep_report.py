@@ -6,14 +6,14 @@ import importlib.util
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ark.cli.experiments import Experiment
+from ark.cli.experiments import Experiment, Report
 from ark.errors import UserError
 from ark.records import Json, Usage
 from ark.report import footer, main_table
-from ark.report.spread import agreement_lines, prompt_lines
+from ark.report.spread import agreement_lines
 from ark.run.jobs import Job, JobEnd, sweep_id
 from ark.run.journal import summed
 from ark.run.result import write_atomic
@@ -35,9 +35,11 @@ def write_report(
         return ""
     paths = list(done)
     data = [one.data for one in done.values()]
-    parts = [f"{main_table(data)}\n\n{footer(data)}"]
-    if experiment is not None:
-        parts = [experiment.report.title, *_sections(experiment, paths, folder)]
+    if experiment is None:
+        parts = [f"{main_table(data)}\n\n{footer(data)}"]
+        _sections(Report(""), paths, data, folder)
+    else:
+        parts = [experiment.report.title, *_sections(experiment.report, paths, data, folder)]
     parts.append(_spent(ends, len(paths)))
     write_atomic(folder / "report.md", "\n\n".join(parts) + "\n")
     return "\n\n".join([*parts, f"report: {folder / 'report.md'}"])
@@ -58,8 +60,10 @@ def _record(jobs: Sequence[Job], ends: Sequence[JobEnd | None], command: str, fo
     return json.dumps({"command": command, "jobs": rows}, indent=1, ensure_ascii=False) + "\n"
 
 
-def _sections(experiment: Experiment, paths: Sequence[Path], folder: Path) -> list[str]:
-    report = experiment.report
+def _sections(
+    report: Report, paths: Sequence[Path], data: Sequence[Mapping[str, Json]], folder: Path
+) -> list[str]:
+    """Text of each section; tables are also written to files of their own."""
     parts: list[str] = []
     for section in report.sections:
         if section == "table":
@@ -76,9 +80,7 @@ def _sections(experiment: Experiment, paths: Sequence[Path], folder: Path) -> li
 
             parts.append(analysis_table(paths, TABLES))
         elif section == "aggregation":
-            parts.append("\n".join(agreement_lines(paths)))
-        elif section == "prompts":
-            parts.append("\n".join(prompt_lines(paths)))
+            parts.append("\n".join(agreement_lines(data)))
     return [*parts, *_figures(report.figures, paths, folder)]
 
 

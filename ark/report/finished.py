@@ -118,14 +118,15 @@ def open_finished(path: Path) -> Finished:
             reading["cut"],
             reading["candidates"],
         )
-        settings = {f.name: run["search"][f.name] for f in fields(BM25Settings) if f.name in run["search"]}
-        searched = BM25Settings(**settings)
+        known, given = {f.name for f in fields(BM25Settings)}, run["search"]
+        searched = BM25Settings(**{name: given[name] for name in known & set(given)})
         name, content = run["graph"]["source"], run["graph"]["content_hash"]
         seed = int(run["seed"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{file} is no result.json of a run ({error!r})") from None
     graph = _graph(name, content)
-    return Finished(file, data, graph, made, None if types is None else tuple(types), seed, searched)
+    candidate_types = None if types is None else tuple(types)
+    return Finished(file, data, graph, made, candidate_types, seed, searched)
 
 
 def _result(path: Path) -> Path:

@@ -11,6 +11,7 @@ from ark.report.lift import NONE
 from ark.report.names import title
 from ark.report.sheet import Sheet
 from ark.report.shown import join
+from ark.report.spread import prompt_lines
 from ark.report.unlike import SHOWN, treatment_differences
 
 SPREAD = "hit@1"
@@ -28,6 +29,7 @@ def lines(sheet: Sheet) -> list[str]:
         *sheet.complaints,
         *_repeats(grid),
         *_spreads(grid),
+        *prompt_lines([cell.data for _, _, entry in _entries(grid) for cell in entry.cells]),
         *_published(sheet),
         *_questions(grid),
         *_lift(sheet),

@@ -10,10 +10,10 @@ from ark.records import Json
 from ark.report.tables import row_name
 
 
-def agreement_lines(paths: Sequence[Path]) -> list[str]:
+def agreement_lines(results: Sequence[Mapping[str, Json]]) -> list[str]:
     """For each run: on how many questions its agents' lists differ; fusion acts only there."""
     lines: dict[str, None] = {}
-    for data in map(_load, paths):
+    for data in results:
         counts, cell = data["counts"], data["cell"]
         differ = counts.get("agents_differ")
         if differ is None:
@@ -30,10 +30,10 @@ def agreement_lines(paths: Sequence[Path]) -> list[str]:
     return list(lines)
 
 
-def prompt_lines(paths: Sequence[Path], measure: str = "hit@1") -> list[str]:
+def prompt_lines(results: Sequence[Mapping[str, Json]], measure: str = "hit@1") -> list[str]:
     """Spread of a measure over rows that differ in their prompt only; one line a group."""
     groups: dict[str, dict[str, tuple[str, float]]] = {}
-    for data in map(_load, paths):
+    for data in results:
         cell = data["cell"]
         changed = dict(cell.get("changed", {}))
         prompt = str(changed.pop("prompt", "ours"))
@@ -54,8 +54,3 @@ def prompt_lines(paths: Sequence[Path], measure: str = "hit@1") -> list[str]:
                 f"{len(rows)} prompts ({each})."
             )
     return lines
-
-
-def _load(path: Path) -> Mapping[str, Json]:
-    data: dict[str, Json] = json.loads(path.read_text(encoding="utf-8"))
-    return data

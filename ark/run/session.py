@@ -67,6 +67,7 @@ class Session:
         model = dict(self.backbone.identity)
         return {
             "graph": self.spec.graph.source,
+            "graph_version": self.spec.graph.settings.get("version"),
             "method": self.method.label,
             "preset": self.spec.method.name,
             "backbone": self.backbone.label if asked else None,
