@@ -113,7 +113,7 @@ def failure_in(answer: Mapping[str, Any]) -> Failure | None:
     fields: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {"message": entry}
     said = one_line(str(fields.get("message") or "an error without words"), secrets())
     code = fields.get("code")
-    status = int(code) if str(code).isdecimal() and 400 <= int(str(code)) < 600 else None
+    status = int(str(code)) if re.fullmatch(r"[45]\d\d", str(code)) else None
     return Failure(said, status, str(code or fields.get("type") or ""), wait=told_wait(said))
 
 

@@ -1,7 +1,7 @@
 """Keys: from the environment, else from a file ``.env`` in the working directory.
 
-A name is looked up when a backbone asks for it, at each call. The file is never loaded into the environment: child
-processes, trackers and other libraries would get what was not meant for them.
+A name is looked up when a backbone asks for it, at each call. The file is never loaded into the
+environment: child processes, trackers and other libraries would get what was not meant for them.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ def import_quietly() -> tuple[Any, type[Exception]]:
         logging.getLogger(name).setLevel(logging.CRITICAL)  # it logs requests and answers
     # Answers of unexpected shape are dealt with in wire.py.
     warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
+    warnings.filterwarnings("ignore", ".*`ReadOnly` qualifier", UserWarning)
     return litellm, importlib.import_module("openai").OpenAIError
 
 

@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from ark.records import Json, ToolCall
 
 LONGEST = 200_000  # characters of a reply that are read
-MOST_FAILURES = 500  # braces that open no JSON before reading stops
+MOST_FAILURES = 100  # braces that open no JSON before reading stops
+MOST_MENDED = 4  # of those, how many are read again with all braces single
 MOST_CALLS = 10  # of one reply; small models may repeat themselves to the end of their budget
 _NAMES = ("name", "tool", "tool_name", "function_name", "function", "action")
 _ARGUMENTS = ("arguments", "parameters", "args", "input", "action_input")
@@ -57,10 +58,12 @@ def _values(text: str) -> Iterator[Json]:
     failures, at = 0, text.find("{")
     while at >= 0 and failures < MOST_FAILURES:
         end = at + 1
-        for start, candidate in _readings(text, at):
+        for start, candidate in _readings(text, at, mend=failures < MOST_MENDED):
             try:
                 value, stop = decoder.raw_decode(candidate, start)
-            except (ValueError, RecursionError):
+            except RecursionError:  # so would be the reading of the next brace
+                return
+            except ValueError:
                 continue
             yield value
             text, end = candidate, stop  # a mended text is read on
@@ -70,11 +73,12 @@ def _values(text: str) -> Iterator[Json]:
         at = text.find("{", end)
 
 
-def _readings(text: str, at: int) -> Iterator[tuple[int, str]]:
+def _readings(text: str, at: int, *, mend: bool) -> Iterator[tuple[int, str]]:
     """Ways to read the brace at ``at``: as it stands, doubled by mistake, all braces doubled."""
     yield at, text
     if text.startswith("{{", at):
         yield at + 1, text
+    if mend and text.startswith("{{", at):
         yield 0, _PIECE.sub(_single, text[at:])
 
 

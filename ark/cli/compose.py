@@ -153,7 +153,7 @@ def _check_keys(values: Mapping[str, Any]) -> None:
     known = {*map(str, OmegaConf.load(CONFIGS / "config.yaml")), *groups()} - {"defaults"}
     known -= SPEAK_OF_OTHERS
     for key in values:
-        if key not in known | SPEAK_OF_OTHERS:
+        if key not in known | SPEAK_OF_OTHERS or (key in SPEAK_OF_OTHERS and values[key]):
             raise UserError(unknown("setting", key, known))
     for key in sorted(known):
         if key not in values:

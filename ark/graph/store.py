@@ -161,6 +161,10 @@ class KnowledgeGraph:
     def index(self, node_id: str) -> int:
         """Row of an id, by binary search. Raises KeyError."""
         order, ids = self._id_order, self._ids
+        if node_id.isascii() and node_id.isdecimal() and len(node_id) < 10:
+            row = int(node_id)  # STaRK's ids are rows: no search
+            if row < self._n and ids[row] == node_id:
+                return row
         at = bisect_left(range(self._n), node_id, key=lambda k: ids[int(order[k])])
         if at < self._n:
             row = int(order[at])

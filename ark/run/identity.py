@@ -65,10 +65,15 @@ def run_identity(
     fingerprint: str,
 ) -> dict[str, Json]:
     """What changes calls. ``questions`` is the hash of the selected questions, in order."""
+    gold = spec.graph.settings.get("gold") or "answer_ids"
     return {
         "schema": SCHEMA,
         "graph": {"source": spec.graph.source, "content_hash": graph.content_hash},
-        "questions": {"split": spec.split, "sha256": questions},
+        "questions": {
+            "split": spec.split,
+            "sha256": questions,
+            **({} if gold == "answer_ids" else {"gold": gold}),
+        },
         "search": dict(search.identity),
         "method": {
             "target": spec.method.target,

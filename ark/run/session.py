@@ -30,6 +30,8 @@ from ark.run.result import write_atomic
 from ark.run.spec import CellSpec, GraphSpec, Reading
 from ark.search import BM25
 
+DOCUMENTS = {"version": "1.1.0", "quirks": "official", "add_rel": False, "view": "stored"}
+IDS_FOLLOW_ANSWERS = ("amazon",)  # the order of node ids tells something (docs/graphs/amazon.md)
 ANNOUNCED = ("hpo", "cwe", *STARK_GRAPHS)
 
 
@@ -55,6 +57,10 @@ class Session:
     def _other(self) -> dict[str, Json]:
         """Settings beside the method's that are not the defaults: rows must not look alike."""
         out = {f"search.{k}": v for k, v in _changed_fields(self.spec.search).items()}
+        for name, default in DOCUMENTS.items():
+            value = self.spec.graph.settings.get(name, default)
+            if self.spec.graph.source in STARK_GRAPHS and value != default:
+                out[f"graph.{name}"] = value
         if self.spec.seed:
             out["seed"] = self.spec.seed
         if self.spec.graph.candidate_types:
@@ -106,6 +112,8 @@ def open_session(
     # Method and backbone first: their mistakes are cheap to find, a graph may take minutes.
     if method is None:
         method = build(spec.method.target, "method", spec.method.settings)
+    if spec.graph.source in IDS_FOLLOW_ANSWERS and getattr(method, "handles", "") == "index":
+        method = replace(method, handles="opaque")  # type: ignore[type-var]
     spec = _with_steps(spec, method)
     reading = spec.reading(method.agents)
     backbone = _backbone(spec)

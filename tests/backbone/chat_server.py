@@ -10,16 +10,18 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
 from typing import Any
 
 from ark.backbone import LexicalBackbone
 from ark.records import Message, ToolCall
 
 Plan = Callable[["Request", int], Any]
-"""What to do with the n-th request: None to think, a dict of ``reply``, or the name of a fault."""
+"""What to do with the n-th request: None to think, a dict of ``reply``, the name of a fault, or
+(status, words) with headers and fields of the error where they are wanted."""
 
 NAME = "rules-on-http"
 
@@ -150,14 +152,23 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(what, str):
             getattr(self, f"_{what}")()
         elif isinstance(what, tuple):
-            status, text = what
-            error = {"message": text, "type": "error", "code": None}
-            self._send(json.dumps({"error": error}).encode(), status)
+            status, text, *more = what
+            headers, fields = (*more, {}, {})[:2]
+            error = {"message": text, "type": "error", "code": None, **fields}
+            self._send(json.dumps({"error": error}).encode(), status, headers=headers)
         else:
             self._send(json.dumps(what).encode())
 
-    def _send(self, content: bytes, status: int = 200, kind: str = "application/json") -> None:
+    def _send(
+        self,
+        content: bytes,
+        status: int = 200,
+        kind: str = "application/json",
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
@@ -174,6 +185,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _invalid_utf8(self) -> None:
         self._send(b'{"id": "\xff\xfe"}')
+
+    def _html_as_json(self) -> None:
+        self._send(b"<html>Sign in</html>")
 
     def _reset(self) -> None:
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

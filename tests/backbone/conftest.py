@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer, always, reply, serving
+from remote_calls import CLIENTS
 
 
 @pytest.fixture
@@ -16,12 +17,15 @@ def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     asked: list[str] = []
     resolve, connect = socket.getaddrinfo, socket.socket.connect
 
+    def named(host: Any) -> str:
+        return host.decode() if isinstance(host, bytes) else str(host)
+
     def local(host: Any) -> bool:
-        return str(host) in ("127.0.0.1", "localhost", "::1")
+        return named(host) in ("127.0.0.1", "localhost", "::1")
 
     def guarded_resolve(host: Any, *rest: Any, **more: Any) -> Any:
         if not local(host):
-            asked.append(str(host))
+            asked.append(named(host))
             raise socket.gaierror(socket.EAI_NONAME, "refused by the test")
         return resolve(host, *rest, **more)
 
@@ -33,10 +37,16 @@ def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
     monkeypatch.setattr(socket, "getaddrinfo", guarded_resolve)
     monkeypatch.setattr(socket.socket, "connect", guarded_connect)
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_CUSTOM_HEADERS"):
         monkeypatch.delenv(name, raising=False)
     yield asked
     assert asked == [] or "expected" in asked
+
+
+@pytest.fixture(params=sorted(CLIENTS))
+def client(request: pytest.FixtureRequest) -> str:
+    """Each of the clients of models behind HTTP."""
+    return str(request.param)
 
 
 @pytest.fixture

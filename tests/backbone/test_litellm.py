@@ -1,4 +1,4 @@
-"""``backbone=litellm`` against a real HTTP server: settings, what is sent, what comes back."""
+"""Models behind HTTP against a real server: settings, what is sent, what comes back."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ TOOL = {
 # -- what is sent --------------------------------------------------------------------------------
 
 
-def test_the_request_is_what_was_asked_and_nothing_else(server: ChatServer) -> None:
-    backbone = made(server, temperature=0.5, top_p=0.9, max_tokens=50, params={"top_k": 3})
+def test_the_request_is_what_was_asked_and_nothing_else(server: ChatServer, client: str) -> None:
+    backbone = made(server, client, temperature=0.5, top_p=0.9, max_tokens=50, params={"top_k": 3})
     ask(backbone, tools=[TOOL], tool_choice="required", temperature=0.25, draw=2)
     (seen,) = server.requests
     assert seen.path == "/v1/chat/completions"
@@ -48,24 +48,24 @@ def test_the_request_is_what_was_asked_and_nothing_else(server: ChatServer) -> N
     }
 
 
-def test_defaults_are_the_servers(server: ChatServer) -> None:
-    ask(made(server))
+def test_defaults_are_the_servers(server: ChatServer, client: str) -> None:
+    ask(made(server, client))
     assert set(server.requests[0].body) == {"model", "messages"}
 
 
-def test_a_draw_is_sent_only_as_a_seed_and_only_if_wanted(server: ChatServer) -> None:
+def test_a_draw_is_sent_only_as_a_seed_and_only_if_wanted(server: ChatServer, client: str) -> None:
     for seed, draw in ((0, 0), (0, 1), (1, 0), (0, 1)):
-        ask(made(server, send_seed=True, seed=seed), draw=draw)
+        ask(made(server, client, send_seed=True, seed=seed), draw=draw)
     seeds = [r.body["seed"] for r in server.requests]
     assert len(set(seeds[:3])) == 3
     assert seeds[3] == seeds[1]
     assert all(0 <= s < 2**31 for s in seeds)
 
 
-def test_a_schema_is_sent_where_there_are_no_tools(server: ChatServer) -> None:
+def test_a_schema_is_sent_where_there_are_no_tools(server: ChatServer, client: str) -> None:
     schema = {"type": "object", "properties": {"picks": {"type": "array"}}}
-    ask(made(server), schema=schema)
-    ask(made(server), schema=schema, tools=[TOOL])
+    ask(made(server, client), schema=schema)
+    ask(made(server, client), schema=schema, tools=[TOOL])
     without, with_tools = (r.body for r in server.requests)
     assert without["response_format"]["type"] == "json_schema"
     assert without["response_format"]["json_schema"] == {"name": "ark_step", "schema": schema}
@@ -73,14 +73,14 @@ def test_a_schema_is_sent_where_there_are_no_tools(server: ChatServer) -> None:
     assert "tool_choice" not in with_tools
 
 
-def test_broken_calls_of_the_past_are_sent_well_formed(server: ChatServer) -> None:
+def test_broken_calls_of_the_past_are_sent_well_formed(server: ChatServer, client: str) -> None:
     calls = (
         ToolCall("a", "look", '{"q": "moth"}'),
         ToolCall("b", "look", '{"q": '),
         ToolCall("c", "look at it!", "[1]"),
     )
     past = [*ASK, Message("assistant", None, calls), Message("tool", "x", tool_call_id="a")]
-    ask(made(server), past)
+    ask(made(server, client), past)
     sent = [c["function"] for c in server.requests[0].body["messages"][2]["tool_calls"]]
     assert sent[0] == {"name": "look", "arguments": '{"q": "moth"}'}
     assert sent[1]["name"] == "look"
@@ -92,8 +92,8 @@ def test_broken_calls_of_the_past_are_sent_well_formed(server: ChatServer) -> No
 # -- what comes back -----------------------------------------------------------------------------
 
 
-def test_an_answer_becomes_a_record(server: ChatServer) -> None:
-    done = ask(made(server))
+def test_an_answer_becomes_a_record(server: ChatServer, client: str) -> None:
+    done = ask(made(server, client))
     assert done.message == Message("assistant", "fine")
     assert (done.usage.calls, done.usage.prompt_tokens, done.usage.completion_tokens) == (1, 11, 7)
     assert done.usage.cost is None  # nobody knows what a server of one's own costs
@@ -101,7 +101,7 @@ def test_an_answer_becomes_a_record(server: ChatServer) -> None:
     assert done.finish == "stop"
 
 
-def test_tool_calls_of_every_shape(server: ChatServer) -> None:
+def test_tool_calls_of_every_shape(server: ChatServer, client: str) -> None:
     calls = [
         {"id": "kept", "type": "function", "function": {"name": "look", "arguments": "{bad"}},
         {"type": "function", "function": {"name": "look", "arguments": {"q": "ü"}}},
@@ -113,7 +113,7 @@ def test_tool_calls_of_every_shape(server: ChatServer) -> None:
     server.plan = always(reply(message, finish="tool_calls"))
     past = [*ASK, Message("assistant", None, (ToolCall("old", "look", "{}"),))]
     past.append(Message("tool", "nothing", tool_call_id="old"))
-    first, second = ask(made(server), past), ask(made(server), past)
+    first, second = ask(made(server, client), past), ask(made(server, client), past)
     assert first.message.content is None
     assert [c.id for c in first.message.tool_calls] == [
         "kept",
@@ -129,23 +129,25 @@ def test_tool_calls_of_every_shape(server: ChatServer) -> None:
     assert first.finish == "tool_calls"
 
 
-def test_an_answer_without_anything_in_it_is_an_answer(server: ChatServer) -> None:
+def test_an_answer_without_anything_in_it_is_an_answer(server: ChatServer, client: str) -> None:
     server.plan = always(reply({"role": "assistant", "content": None}, finish="content_filter"))
-    done = ask(made(server))
+    done = ask(made(server, client))
     assert done.message == Message("assistant", None)
     assert done.finish == "content_filter"
 
 
-def test_missing_token_counts_make_the_cost_unknown(server: ChatServer) -> None:
+def test_missing_token_counts_make_the_cost_unknown(server: ChatServer, client: str) -> None:
     server.plan = always(reply(usage={}))
-    done = ask(made(server, price=[1, 2]))
+    done = ask(made(server, client, price=[1, 2]))
     assert (done.usage.prompt_tokens, done.usage.completion_tokens) == (0, 0)
     assert done.usage.cost is None
 
 
-def test_a_price_of_ones_own(server: ChatServer) -> None:
-    assert ask(made(server, price=[1, 2])).usage.cost == pytest.approx(25e-6)
-    assert ask(made(server, price=[0, 0])).usage.cost == 0.0  # said by the user, not made up
+def test_a_price_of_ones_own(server: ChatServer, client: str) -> None:
+    assert ask(made(server, client, price=[1, 2])).usage.cost == pytest.approx(25e-6)
+    assert (
+        ask(made(server, client, price=[0, 0])).usage.cost == 0.0
+    )  # said by the user, not made up
 
 
 @pytest.mark.parametrize(
@@ -188,7 +190,6 @@ def test_known_prices_are_read_from_the_local_list(
         ({"model": " "}, "backbone.model=PROVIDER/NAME"),
         ({"model": "tiny"}, "openai/tiny"),
         ({"model": "tiny", "api_base": None}, "openai/tiny"),
-        ({"model": "hosted_vllm/tiny", "api_base": None}, "backbone.api_base="),
         ({"temperature": -1}, "backbone.temperature=-1"),
         ({"temperature": "hot"}, "backbone.temperature=hot"),
         ({"top_p": 2}, "backbone.top_p=2"),
@@ -206,18 +207,22 @@ def test_known_prices_are_read_from_the_local_list(
         ({"params": {"aws_secret_access_key": "x"}}, "backbone.api_key_env"),
         ({"params": {"extra_body": {"x": [{"api_key": "x"}]}}}, "backbone.api_key_env"),
         ({"params": {"user": SECRET}}, "backbone.api_key_env"),
+        ({"tool_mode": "magic"}, "native or schema or prompt"),
+        ({"tool_choice": "look"}, "required or auto"),
     ],
 )
-def test_each_mistake_is_one_line_with_its_fix(settings: dict[str, Any], words: str) -> None:
+def test_each_mistake_is_one_line_with_its_fix(
+    client: str, settings: dict[str, Any], words: str
+) -> None:
     with pytest.raises(UserError) as caught:
-        made("http://127.0.0.1:9/v1", **settings)
+        made("http://127.0.0.1:9/v1", client, **settings)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
     assert "0123456789" not in str(caught.value)
 
 
-def test_transport_stays_out_of_the_identity_and_the_rest_is_in_it() -> None:
-    base = made("http://127.0.0.1:1/v1").identity
+def test_transport_stays_out_of_the_identity_and_the_rest_is_in_it(client: str) -> None:
+    base = made("http://127.0.0.1:1/v1", client).identity
     transport = {
         "api_base": "http://127.0.0.1:2/v1",
         "api_key_env": "MY_KEY",
@@ -225,7 +230,7 @@ def test_transport_stays_out_of_the_identity_and_the_rest_is_in_it() -> None:
         "price": [1, 2],
     }
     for name, value in transport.items():
-        assert made("http://127.0.0.1:1/v1", **{name: value}).identity == base
+        assert made("http://127.0.0.1:1/v1", client, **{name: value}).identity == base
     changed = {
         "model": "openai/other",
         "temperature": 0.1,
@@ -233,20 +238,22 @@ def test_transport_stays_out_of_the_identity_and_the_rest_is_in_it() -> None:
         "max_tokens": 9,
         "send_seed": True,
         "params": {"top_k": 3},
+        "tool_mode": "prompt",
+        "tool_choice": "auto",
     }
     found = [
-        json.dumps(made("http://127.0.0.1:1/v1", **{name: value}).identity, sort_keys=True)
+        json.dumps(made("http://127.0.0.1:1/v1", client, **{name: value}).identity, sort_keys=True)
         for name, value in changed.items()
     ]
     assert len({*found, json.dumps(base, sort_keys=True)}) == len(changed) + 1
-    seeded = made("http://127.0.0.1:1/v1", send_seed=True, seed=1).identity
-    assert seeded != made("http://127.0.0.1:1/v1", send_seed=True, seed=2).identity
-    assert base["model"] == made("http://127.0.0.1:1/v1").label == "openai/tiny"
+    seeded = made("http://127.0.0.1:1/v1", client, send_seed=True, seed=1).identity
+    assert seeded != made("http://127.0.0.1:1/v1", client, send_seed=True, seed=2).identity
+    assert base["model"] == made("http://127.0.0.1:1/v1", client).label == "openai/tiny"
     assert "127.0.0.1" not in json.dumps(base)
 
 
-def test_one_backbone_serves_several_loops(server: ChatServer) -> None:
-    backbone = made(server)
+def test_one_backbone_serves_several_loops(server: ChatServer, client: str) -> None:
+    backbone = made(server, client)
 
     async def several() -> list[Completion]:
         calls = [backbone.complete(ASK, tag="t", draw=n) for n in range(8)]

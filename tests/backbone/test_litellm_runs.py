@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from chat_server import NAME, ChatServer, Request, dead_url, serving
+from chat_server import NAME, ChatServer, Request, dead_url, reply, serving, think
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SECRET = "c0ffee0123456789c0ffee"
@@ -53,12 +53,12 @@ def command(
     return run
 
 
-def cell(results: Path, url: str, *more: str) -> list[str]:
+def cell(results: Path, url: str, *more: str, backbone: str = "litellm") -> list[str]:
     return [
         "graph=toy",
         "split=all",
         "method.agents=1",
-        "backbone=litellm",
+        f"backbone={backbone}",
         f"backbone.model={MODEL}",
         f"backbone.api_base={url}",
         f"results_dir={results}",
@@ -141,6 +141,57 @@ def _check_requests(server: ChatServer, data: dict[str, Any]) -> None:
         assert request.body["tool_choice"] == "required"
         names = [t["function"]["name"] for t in request.body["tools"]]
         assert {"search_in_graph", "finish"} < set(names)
+
+
+def test_the_other_client_makes_the_same_run(
+    command: ModuleType, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    wanted = lexical(command, capsys, tmp_path / "lexical")
+    with serving() as server:
+        assert command.main(cell(tmp_path / "results", server.url, backbone="openai")) == 0
+    data = result(capsys.readouterr().out)
+    assert measures(data) == measures(wanted)
+    _check_usage(data, server, wanted)
+    assert {line["model"] for line in journal(tmp_path / "results") if "model" in line} == {NAME}
+
+
+def trajectories(results: Path) -> list[list[dict[str, Any]]]:
+    """Messages of each question; names of calls left out."""
+    (file,) = results.glob("runs/*/trajectories.jsonl")
+    lines = sorted(json.loads(line)["messages"] for line in file.read_text().splitlines())
+    for message in (m for messages in lines for m in messages):
+        message.pop("tool_call_id", None)
+        for call in message.get("tool_calls", ()):
+            del call["id"]
+    return lines
+
+
+@pytest.mark.parametrize("mode", ["schema", "prompt"])
+def test_calls_written_as_text_leave_the_same_trajectories(
+    command: ModuleType, capsys: pytest.CaptureFixture[str], tmp_path: Path, mode: str
+) -> None:
+    said: dict[tuple[str, int], str] = {}
+
+    def place(request: Request) -> tuple[str, int]:
+        entries = request.body["messages"]
+        return entries[1]["content"], sum(m["role"] == "assistant" for m in entries)
+
+    with serving() as server:
+        assert command.main(cell(tmp_path / "a", server.url, backbone="openai")) == 0
+        for request in server.requests:
+            (choice,) = think(request.body)["choices"]
+            calls = [c["function"] for c in choice["message"]["tool_calls"]]
+            said[place(request)] = "\n".join(map(json.dumps, calls))
+
+    def write(request: Request, _number: int) -> Any:
+        assert "tools" not in request.body
+        return reply({"role": "assistant", "content": said[place(request)]})
+
+    with serving(write) as server:
+        words = cell(tmp_path / "b", server.url, f"backbone.tool_mode={mode}", backbone="openai")
+        assert command.main(words) == 0
+    assert trajectories(tmp_path / "a") == trajectories(tmp_path / "b")
+    assert len({str(t) for t in trajectories(tmp_path / "b")}) > 5
 
 
 def questions(results: Path) -> list[dict[str, Any]]:

@@ -88,20 +88,23 @@ def test_what_these_presets_send(
     (seen,) = server.requests
     assert SECRET not in seen.headers["authorization"]  # another server than the provider's
     body = {k: v for k, v in seen.body.items() if k not in ("messages", "tools")}
-    assert body == {
-        "qwen3_8b_vllm": {
-            "model": "Qwen/Qwen3-8B",
-            "tool_choice": "required",
-            "chat_template_kwargs": {"enable_thinking": False},
-        },
-        "ollama": {"model": "qwen3:8b", "tool_choice": "auto"},
-        "openrouter": {
-            "model": "qwen/qwen3-8b",
-            "tool_choice": "required",
-            "provider": {"require_parameters": True, "allow_fallbacks": False},
-            "usage": {"include": True},
-        },
-    }[name]
+    assert (
+        body
+        == {
+            "qwen3_8b_vllm": {
+                "model": "Qwen/Qwen3-8B",
+                "tool_choice": "required",
+                "chat_template_kwargs": {"enable_thinking": False},
+            },
+            "ollama": {"model": "qwen3:8b", "tool_choice": "auto"},
+            "openrouter": {
+                "model": "qwen/qwen3-8b",
+                "tool_choice": "required",
+                "provider": {"require_parameters": True, "allow_fallbacks": False},
+                "usage": {"include": True},
+            },
+        }[name]
+    )
 
 
 def test_the_vllm_preset_holds_the_whole_server_command() -> None:
