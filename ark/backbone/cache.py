@@ -56,10 +56,7 @@ class Cache:
             raise UserError(f"cache.path={self.path} is not there, and cache.mode=read_only")
         try:
             if self.mode == "read_only":
-                uri = f"{self.path.absolute().as_uri()}?mode=ro"
-                base = sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
-                base.execute("SELECT key FROM answers LIMIT 1")
-                return base
+                return self._open_read_only()
             self.path.parent.mkdir(parents=True, exist_ok=True)
             base = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)
             base.execute("PRAGMA journal_mode=WAL")
@@ -68,6 +65,24 @@ class Cache:
         except (sqlite3.Error, OSError) as error:
             raise self._failed(error) from None
         return base
+
+    def _open_read_only(self) -> sqlite3.Connection:
+        """SQLite wants to write beside a file in WAL mode even to read it; on a read-only disk it
+        reads the file as it stands, unless a log that nobody merged lies beside it.
+        """
+        uri = f"{self.path.absolute().as_uri()}?mode=ro"
+        log = self.path.with_name(f"{self.path.name}-wal")
+        for option in ("", "&immutable=1"):
+            base = sqlite3.connect(uri + option, uri=True, timeout=PATIENCE, isolation_level=None)
+            try:
+                base.execute("SELECT key FROM answers LIMIT 1")
+            except sqlite3.OperationalError:
+                base.close()
+                if option or (log.is_file() and log.stat().st_size > 0):
+                    raise
+            else:
+                return base
+        raise AssertionError("the second attempt returns or raises")
 
     def get(self, key: str) -> Completion | None:
         """The answer with its usage as it was paid then, ``replayed`` once for each call."""

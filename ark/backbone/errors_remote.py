@@ -39,6 +39,13 @@ _FLAGGED = re.compile(r"moderation|flagged|content[ _]?(?:policy|filter)", re.IG
 _UNREADABLE = re.compile(r"^Invalid response object", re.IGNORECASE)
 _FORCED = re.compile(r"tool[_ ]choice|forced tool", re.IGNORECASE)
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+# Classes of httpx and aiohttp, by name as neither is imported here. The SDK's aiohttp transport calls
+# a refused or reset connection a time-out; the cause says what it was.
+_REFUSED = frozenset({"ConnectError", "ClientConnectorError"})
+_BROKEN = frozenset(
+    {"ReadError", "RemoteProtocolError", "ClientOSError", "ServerDisconnectedError"}
+)
+_DEEPEST = 8  # causes that are looked at
 _CONTENT_CODES = frozenset({"content_filter", "content_policy_violation"})
 
 
@@ -70,7 +77,9 @@ class Failure:
     @property
     def timed_out(self) -> bool:
         """Whether the client or a gateway gave up waiting."""
-        return self.status in (408, 504) or any("Timeout" in name for name in self.names)
+        if self.status in (408, 504):
+            return True
+        return not self.names & (_REFUSED | _BROKEN) and any("Timeout" in n for n in self.names)
 
     @property
     def lost_connection(self) -> bool:
@@ -85,7 +94,7 @@ class Failure:
     @property
     def never_connected(self) -> bool:
         """Whether it is certain that there was no connection at all (refused, unknown host)."""
-        return "ConnectError" in self.names or bool(_NO_SERVER.search(self.said))
+        return bool(self.names & _REFUSED or _NO_SERVER.search(self.said))
 
 
 def failure_of(error: Exception) -> Failure:
@@ -95,14 +104,28 @@ def failure_of(error: Exception) -> Failure:
     entry: Mapping[str, Any] = body if isinstance(body, Mapping) else {}
     said = _words(error, entry)
     code = getattr(error, "code", None) or entry.get("code") or entry.get("type")
-    classes = [*type(error).__mro__, *type(error.__cause__).__mro__]
+    names = _names(error)
+    if status is None and names & (_REFUSED | _BROKEN):
+        said = "Connection error."
     return Failure(
         said,
         status if isinstance(status, int) else None,
         str(code or ""),
-        frozenset(cls.__name__ for cls in classes),
+        names,
         _wait(error, said),
     )
+
+
+def _names(error: BaseException) -> frozenset[str]:
+    """Names of its classes and of those of its causes."""
+    names: set[str] = set()
+    found: BaseException | None = error
+    for _ in range(_DEEPEST):
+        if found is None:
+            break
+        names |= {cls.__name__ for cls in type(found).__mro__}
+        found = found.__cause__
+    return frozenset(names)
 
 
 def failure_in(answer: Mapping[str, Any]) -> Failure | None:

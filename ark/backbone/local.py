@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ark.backbone.local_engine import engine_for, engine_version
+from ark.backbone.prices import Price
 from ark.backbone.rules import draw_rng
 from ark.backbone.schema_mode import VERSION, answer, contract, plain_messages
 from ark.backbone.wire import response_format, to_wire
@@ -37,10 +38,11 @@ class LocalBackbone:
         state_schema: bool = True,
         example: bool = True,
         constrain: bool = True,
+        prefix_cache: bool = True,
         threads: int | None = None,
         seed: int = 0,
     ) -> None:
-        """What changes answers first (to ``constrain``).
+        """What changes answers first (to ``prefix_cache``).
 
         Args:
             model_path: a GGUF file of a chat model; by default SmolLM2 as ``get_model.py`` puts it.
@@ -52,6 +54,8 @@ class LocalBackbone:
             state_schema: schema of the state: only tools, nodes and types that make sense now.
             example: one worked example in the prompt.
             constrain: hold the model to the schema; False sends the prompt alone.
+            prefix_cache: keep what was computed for the beginning of a prompt. False is far slower
+                and repeats exactly; what is kept is rounded a little differently than what is new.
             threads: of the engine; None: all cores that this process may use. On a machine that
                 others use too, fewer are faster.
             seed: the run's seed, given by the runner.
@@ -69,7 +73,7 @@ class LocalBackbone:
         self._context, self._threads, self._seed = context, threads, seed
         self._temperature, self._top_p, self._max_tokens = temperature, top_p, max_tokens
         self._state_schema, self._example = bool(state_schema), bool(example)
-        self._constrain = bool(constrain)
+        self._constrain, self._prefix_cache = bool(constrain), bool(prefix_cache)
         files = {"model": self._model} | ({"lora": self._lora} if self._lora else {})
         self._hashes = remembered_hashes(files, data_root() / "hashes")
 
@@ -93,12 +97,18 @@ class LocalBackbone:
             "state_schema": self._state_schema,
             "example": self._example,
             "constrain": self._constrain,
+            "prefix_cache": self._prefix_cache,
         }
 
     @property
     def label(self) -> str:
         """Name of the model's file, and of the adapter's."""
         return self._model.name + (f" + {self._lora.name}" if self._lora else "")
+
+    @property
+    def price(self) -> Price:
+        """Nothing: it is the user's own machine. Not part of the identity."""
+        return Price(0.0, 0.0, source="a model on this machine")
 
     async def complete(
         self,
@@ -133,7 +143,7 @@ class LocalBackbone:
             "top_p": self._top_p,
             **FIXED_SAMPLING,
             "seed": draw_rng(self._seed, draw, tag, messages).getrandbits(31),
-            "cache_prompt": True,
+            "cache_prompt": self._prefix_cache,
         }
         if form is not None and self._constrain:
             request["response_format"] = response_format(form, tag)

@@ -10,7 +10,13 @@ from dataclasses import dataclass, replace
 
 from ark.backbone.cache import Cache, key_of
 from ark.backbone.limiter import Limiter
-from ark.errors import ArkError, FatalBackboneError, RetryableError, UserError
+from ark.errors import (
+    ArkError,
+    FatalBackboneError,
+    QueryFailedError,
+    RetryableError,
+    UserError,
+)
 from ark.protocols import Backbone
 from ark.records import Completion, Json, Message, Usage
 
@@ -109,7 +115,11 @@ class Reliable:
 
         completion = await self._insist(ask)
         if self._cache is not None:
-            self._cache.put(key, completion)
+            try:
+                self._cache.put(key, completion)
+            except UserError as error:
+                error.usage = completion.usage  # paid, though it could not be kept
+                raise
         return completion
 
     async def _insist(self, ask: Callable[[], Awaitable[Completion]]) -> Completion:
@@ -125,7 +135,10 @@ class Reliable:
                     raise
                 await self._sleep(self._wait(attempt, error, wasted))
             except ArkError as error:
-                error.usage = (error.usage or Usage()) + wasted
+                # A question that was refused was asked; what is fatal may have been found before.
+                if attempt > 1 or isinstance(error, QueryFailedError):
+                    paid = (error.usage or Usage()) + wasted
+                    error.usage = replace(paid, calls=1, retries=attempt - 1)
                 raise
             else:
                 usage = completion.usage + wasted
@@ -153,7 +166,7 @@ class Reliable:
                     f"the server asks to wait {error.retry_after:.0f} s, more than "
                     f"retry.longest_wait={longest:g}: run the same command again then ({error})"
                 )
-                fatal.usage = wasted
+                fatal.usage = replace(wasted, calls=1, retries=attempt - 1)
                 raise fatal
             return error.retry_after
         wait = min(longest, FIRST_WAIT * 2.0 ** (attempt - 1))

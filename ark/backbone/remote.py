@@ -100,6 +100,7 @@ class RemoteBackbone(ABC):
         self._library_error = self._load()
         self._provider, self._target = self._locate()
         self._price = own_price(own) if own else self._listed()
+        self._harmless: frozenset[str] = frozenset()  # names that the server has sent
         self._proved = False  # the model has answered with these settings
         self._cleanup: tuple[asyncio.AbstractEventLoop, AsyncGenerator[None, None]] | None = None
 
@@ -168,9 +169,18 @@ class RemoteBackbone(ABC):
             mode.read(message, messages, list(tools or ())),
             usage_of(answer, self._price),
             finish,
-            one_line(str(part(answer, "model") or self._model), secrets()),
-            one_line(str(part(answer, "system_fingerprint") or ""), secrets()),
+            self._clean(str(part(answer, "model") or self._model)),
+            self._clean(str(part(answer, "system_fingerprint") or "")),
         )
+
+    def _clean(self, text: str) -> str:
+        """A short text of the server on one line; it is mostly the same as in the call before."""
+        if text not in self._harmless:
+            cleaned = one_line(text, secrets())
+            if cleaned != text:
+                return cleaned
+            self._harmless = frozenset([*sorted(self._harmless)[-8:], text])
+        return text
 
     # -- what a client adds ------------------------------------------------------------------
 

@@ -7,7 +7,9 @@ its arguments can be filled in:
 * one with ``node_index`` or ``answer_nodes`` once a node has been shown that it can take, one with
   ``node_indices`` once two have been shown; nodes in the answer list are not offered for it again;
 * ``finish`` once the answer list has a node, or once ``NOTHING_FOUND`` calls have shown none;
-* every other tool always. If no tool is left, all are offered as they are.
+* every other tool always. If no tool is left, all are offered as they are;
+* a tool that was called twice in a row with the same arguments not, for the next call only, if
+  another one is left: small models get stuck.
 
 Node arguments take shown nodes only, ``node_type`` and ``edge_type`` names of the graph only, and
 texts and lists have a longest length, so that a small model cannot run on to the end of its budget.
@@ -42,6 +44,8 @@ class State:
     calls: int = 0
     node_types: tuple[str, ...] = ()
     edge_types: tuple[str, ...] = ()
+    repeated: str | None = None
+    """The tool of the last two calls, if they were the same."""
 
     @classmethod
     def read(cls, messages: Sequence[Message]) -> State:
@@ -55,10 +59,15 @@ class State:
                 order.pop(index, None)
                 order[index] = None
             if call.tool == ADD:
-                picked |= _added(call)
+                picked |= {row.index for row in call.rows}
         node_types, edge_types = view.type_lists()
         return cls(
-            tuple(order), frozenset(picked), len(view.calls), tuple(node_types), tuple(edge_types)
+            tuple(order),
+            frozenset(picked),
+            len(view.calls),
+            tuple(node_types),
+            tuple(edge_types),
+            _repeated(view.calls),
         )
 
     @property
@@ -87,6 +96,7 @@ def call_schema(
     functions = [tool["function"] for tool in tools]
     functions = [f for f in functions if f["name"] == tool_choice] or functions
     offered = [f for f in functions if state and state.offers(f["name"], _properties(f))]
+    offered = [f for f in offered if state and f["name"] != state.repeated] or offered
     fitting = state if offered else None
     calls = [_call(f, fitting) for f in offered or functions]
     return calls[0] if len(calls) == 1 else {"anyOf": calls}
@@ -172,5 +182,6 @@ def _named(arguments: Mapping[str, Json]) -> Iterator[int]:
             yield index
 
 
-def _added(call: Seen) -> set[int]:
-    return {row.index for row in call.rows}
+def _repeated(calls: Sequence[Seen]) -> str | None:
+    last = [(call.tool, call.arguments) for call in calls[-2:]]
+    return last[0][0] if len(last) == 2 and last[0] == last[1] else None

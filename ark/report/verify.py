@@ -36,7 +36,7 @@ MALFORMED = (
     UserError,
 )
 COUNTS = frozenset(f.name for f in fields(Usage)) - {"cost"}
-UNCHECKED = ("timings", "environment", "lost")  # of result.json: no function of the journal
+UNCHECKED = ("timings", "environment", "lost", "cache")  # of result.json: nothing of the journal
 
 
 @dataclass

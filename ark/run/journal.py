@@ -6,6 +6,7 @@ A torn last line of either file (a kill in mid-write) is dropped on the next ope
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -114,8 +115,8 @@ class JournalWriter:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = _lock(folder)
-        self._journal = _open_whole(folder / JOURNAL)
-        self._texts = _open_whole(folder / TRAJECTORIES)
+        self._journal = open_whole(folder / JOURNAL)
+        self._texts = open_whole(folder / TRAJECTORIES)
 
     def __enter__(self) -> JournalWriter:
         return self
@@ -126,11 +127,18 @@ class JournalWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        failed = None
         for file in (self._texts, self._journal):
-            file.flush()
-            os.fsync(file.fileno())
-            file.close()
+            try:
+                file.flush()
+                os.fsync(file.fileno())
+            except OSError as failure:  # what is still in the buffer is a line that was reported
+                failed = cannot_write(Path(file.name), failure)
+            with contextlib.suppress(OSError):
+                file.close()
         self._lock.close()
+        if failed is not None and error is None:
+            raise failed
 
     def trajectory(self, query: str, agent: int, trajectory: Trajectory) -> int:
         """Write the texts of one agent; returns their byte offset."""
@@ -161,12 +169,23 @@ def _plain(record: AgentLine | Outcome) -> dict[str, Json]:
 
 
 def _append(file: IO[bytes], record: Mapping[str, Json]) -> None:
-    file.write(canonical_bytes(record) + b"\n")
-    file.flush()
+    try:
+        file.write(canonical_bytes(record) + b"\n")
+        file.flush()
+    except OSError as error:
+        raise cannot_write(Path(file.name), error) from None
 
 
-def _open_whole(path: Path) -> IO[bytes]:
-    """Open for appending, after cutting off a torn last line."""
+def cannot_write(path: Path, error: OSError) -> UserError:
+    """What a full disk, a quota or a folder that became read-only means for a run."""
+    return UserError(
+        f"cannot write to {path} ({error.strerror}): free space or make it writable and run the "
+        "same command again; nothing that ended is lost"
+    )
+
+
+def open_whole(path: Path) -> IO[bytes]:
+    """Open for appending, after cutting off a torn last line: a line after it would be lost too."""
     file = path.open("ab+")
     size = file.tell()
     end = size

@@ -18,22 +18,29 @@ from ark.protocols import Backbone
 from ark.records import AgentLine, Call, Completion, Json, Message, Usage
 from ark.run.budget import Purse
 from ark.run.checks import checked_completion
-from ark.run.identity import canonical_json
-from ark.run.journal import Entries, summed
+from ark.run.identity import canonical_bytes
+from ark.run.journal import Entries, cannot_write, open_whole, summed
 from ark.run.spec import AgentLimits
 
 LEDGER = "ledger.jsonl"
 
 
 class Ledger:
-    """One line for each call that may have cost something, as soon as it is answered."""
+    """One line for each call that may have cost something, as soon as it is answered.
 
-    def __init__(self, folder: Path) -> None:
+    ``everything``: refused calls too, which cost nothing but were made.
+    """
+
+    def __init__(self, folder: Path, *, everything: bool = False) -> None:
         self._path = folder / LEDGER
+        self._everything = everything
+        if self._path.is_file():
+            open_whole(self._path).close()
 
     def paid(self, query: str, agent: int, tag: str, usage: Usage) -> None:
         """Record a call; those that surely cost nothing (no LLM) are not written."""
-        if usage.prompt_tokens + usage.completion_tokens == 0 and usage.cost == 0.0:
+        free = usage.prompt_tokens + usage.completion_tokens == 0 and usage.cost == 0.0
+        if free and not self._everything:
             return
         line = {
             "query": query,
@@ -47,8 +54,11 @@ class Ledger:
             "reasoning_tokens": usage.reasoning_tokens,
             "retries": usage.retries,
         }
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(canonical_json(line) + "\n")
+        try:
+            with self._path.open("ab") as file:
+                file.write(canonical_bytes(line) + b"\n")
+        except OSError as error:
+            raise cannot_write(self._path, error) from None
 
 
 def paid_by_agent(folder: Path) -> dict[tuple[str, int], Usage]:
@@ -57,7 +67,7 @@ def paid_by_agent(folder: Path) -> dict[tuple[str, int], Usage]:
     out: dict[tuple[str, int], Usage] = {}
     if not path.is_file():
         return out
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in path.read_bytes().split(b"\n"):
         with contextlib.suppress(ValueError):  # a torn last line
             entry = json.loads(line)
             key = (entry.pop("query"), entry.pop("agent"))

@@ -20,7 +20,7 @@ from ark.run.budget import Purse
 from ark.run.environment import environment
 from ark.run.executors import LocalExecutor
 from ark.run.identity import asks_backbone
-from ark.run.journal import Entries, JournalWriter, read_journal
+from ark.run.journal import Entries, JournalWriter, cannot_write, read_journal
 from ark.run.meter import Watch, lost, spent_before
 from ark.run.progress import Progress
 from ark.run.result import per_query_csv, result, timings, write_atomic
@@ -86,7 +86,7 @@ def run_cell(
     session = _reliable(session, transport, cache)
     with contextlib.closing(cache), JournalWriter(session.folder) as writer:
         plan = {"agents": session.reading.lists}
-        write_atomic(session.folder / PLAN, json.dumps(plan) + "\n")
+        _save(session.folder / PLAN, json.dumps(plan) + "\n")
         entries = read_journal(session.folder)
         own = Purse(transport.budget)
         own.add(spent_before(session.folder, entries))
@@ -158,6 +158,13 @@ def _resuming(session: Session, entries: Entries, pending: int) -> str:
     return f"resuming {session.folder.name}: {counts}; {pending} agents to run"
 
 
+def _save(path: Path, text: str) -> None:
+    try:
+        write_atomic(path, text)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
 def _finish(session: Session, entries: Entries, cache: Cache, seconds: float, made: Usage) -> Done:
     rows = scored(session, entries, session.queries)
     data = result(session.identity, session.labels(), session.reading, rows)
@@ -166,8 +173,8 @@ def _finish(session: Session, entries: Entries, cache: Cache, seconds: float, ma
     data["lost"] = lost(session.folder, entries)
     data["cache"] = {"mode": cache.mode, **asdict(cache.counters)}
     path = session.reading_folder / "result.json"
-    write_atomic(session.reading_folder / "per_query.csv", per_query_csv(rows))
-    write_atomic(path, json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    _save(session.reading_folder / "per_query.csv", per_query_csv(rows))
+    _save(path, json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     counts = data["counts"]
     errors = Counter(o.error for o in entries.outcomes.values() if o.error)
     reason = f"{errors.most_common(1)[0][0]} (all in {session.folder})" if errors else ""

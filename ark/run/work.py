@@ -63,7 +63,8 @@ class Work:
         self._purses = purses
         self.stopped: BudgetReachedError | None = None
         self.made = Usage()
-        self._ledger = Ledger(session.folder)
+        asks_model = bool(getattr(session.backbone, "is_llm", True))
+        self._ledger = Ledger(session.folder, everything=asks_model)
         self._left: Counter[str] = Counter()
         self._reported: set[type[Exception]] = set()
 

@@ -85,8 +85,20 @@ def test_an_answer_opens_finish_and_leaves_the_choice() -> None:
 
 
 def test_who_has_found_nothing_may_stop() -> None:
-    assert set(offered(after(NOTHING, NOTHING))) == {"search_in_graph"}
-    assert set(offered(after(NOTHING, NOTHING, NOTHING))) == {"search_in_graph", "finish"}
+    other = ("search_in_graph", {"query": "b"}, NOTHING[2])
+    assert set(offered(after(NOTHING, other))) == {"search_in_graph"}
+    assert set(offered(after(NOTHING, other, NOTHING))) == {"search_in_graph", "finish"}
+
+
+def test_who_is_stuck_must_do_something_else() -> None:
+    again = ("search_in_neighborhood", {"node_index": 5, "query": "x"}, "Error: x")
+    other = ("search_in_neighborhood", {"node_index": 5, "query": "y"}, "Error: x")
+    assert "search_in_neighborhood" in offered(after(SEARCHED, again, other))
+    now = offered(after(SEARCHED, again, again))
+    assert set(now) == {"search_in_graph", "add_to_answer"}
+    assert "search_in_neighborhood" in offered(after(SEARCHED, again, again, PICKED))
+    assert set(offered(after(NOTHING, NOTHING, NOTHING))) == {"finish"}
+    assert set(offered(after(NOTHING, NOTHING))) == {"search_in_graph"}  # the only one there is
 
 
 def test_tools_of_ark_plus() -> None:

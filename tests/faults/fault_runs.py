@@ -96,7 +96,8 @@ def run_folder(results: Path) -> Path:
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    """Whole lines: a full disk or a kill may have cut the last one."""
+    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
 
 
 def journal(results: Path) -> Books:
@@ -213,13 +214,7 @@ def kill_again_and_again(
     kills = 0
     for requests, seconds in moments:
         process = start(given, data)
-        target = len(server.requests) + requests
-
-        def heard(number: int, target: int = target, pid: int = process.pid) -> None:
-            if number == target:
-                asyncio.get_running_loop().call_later(seconds, os.kill, pid, signal.SIGKILL)  # noqa: B023
-
-        server.heard = heard
+        server.heard = _killer(process, server.received + requests, seconds)
         code, out, err = finish(process)
         if code == 0:
             return Killed(kills, result_of(out))
@@ -232,6 +227,14 @@ def kill_again_and_again(
     if code != 0:
         raise AssertionError(f"exit code {code}: {err}")
     return Killed(kills, result_of(out))
+
+
+def _killer(process: subprocess.Popen[str], target: int, seconds: float) -> Callable[[int], None]:
+    def heard(number: int) -> None:
+        if number == target:
+            asyncio.get_running_loop().call_later(seconds, process.kill)
+
+    return heard
 
 
 def moments(seed: int, kills: int, requests: int) -> list[tuple[int, float]]:

@@ -54,6 +54,7 @@ class FaultServer:
     url: str = ""
     requests: list[Request] = field(default_factory=list)
     attempts: Counter[str] = field(default_factory=Counter)
+    received: int = 0
     most_in_flight: int = 0
 
     def told(self) -> tuple[int, int]:
@@ -132,7 +133,8 @@ class _Line:
         attempt = books.attempts[key]
         books.attempts[key] += 1
         fault = books.plan(key, attempt)
-        books.heard(len(books.requests) + 1)
+        books.received += 1
+        books.heard(books.received)
         question = next((m["content"] for m in body["messages"] if m["role"] == "user"), "")
         entry = {
             "question": question,

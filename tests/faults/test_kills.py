@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import sqlite3
 from collections import Counter
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from fault_plan import SILENT, FaultPlan
 from fault_runs import (
     arguments,
+    cell,
     finish,
     kill_again_and_again,
     make_graph,
@@ -20,9 +22,11 @@ from fault_runs import (
     result_of,
     run_folder,
     start,
+    transport,
 )
 from fault_server import FaultServer, serving
 
+from ark.run import run_cell
 from ark.run.journal import read_journal, read_trajectory
 from ark.run.meter import paid_by_agent
 
@@ -130,3 +134,28 @@ def check_server(server: FaultServer, folder: Path, kills: int, *, cached: bool)
     assert calls <= sum(answered.values()) <= calls + in_flight
     if cached:
         assert sum(n - 1 for n in answered.values()) <= in_flight
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_files_cut_at_any_byte_lose_no_more_than_the_cut_line(
+    graph: Path, tmp_path: Path, data_root_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """What a kill inside a write leaves: the end of a line is missing, in one file or several."""
+    monkeypatch.setenv("ARK_DATA", str(data_root_path))
+    rng = random.Random(seed)
+    with serving() as server:
+        spec = cell(graph, server.url, "openai", agents=2, send_seed=True)
+        first = run_cell(spec, transport(tmp_path, 8, cache="off"))
+        folder = run_folder(tmp_path)
+        for name in ("journal.jsonl", "ledger.jsonl", "trajectories.jsonl"):
+            content = (folder / name).read_bytes()
+            (folder / name).write_bytes(content[: rng.randrange(len(content) // 2, len(content))])
+        before = (folder / "ledger.jsonl").read_bytes()
+        again = run_cell(spec, transport(tmp_path, 8, cache="off"))
+    assert pure(again.data) == pure(first.data)
+    after = (folder / "ledger.jsonl").read_bytes()
+    kept = before[: before.rfind(b"\n") + 1]
+    assert after.startswith(kept)
+    assert len(after) > len(kept)
+    for line in after.splitlines():
+        assert json.loads(line)["calls"] == 1
