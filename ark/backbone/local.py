@@ -27,6 +27,8 @@ FIXED_SAMPLING = {"top_k": 40, "min_p": 0.05}  # llama.cpp's own, named so that 
 class LocalBackbone:
     """A GGUF model through ``xllamacpp``. ``identity`` holds the hash of the file, not its path."""
 
+    is_llm = True
+
     def __init__(
         self,
         model_path: str | None = None,

@@ -125,6 +125,9 @@ def _members(folder: Path, files: Sequence[Path]) -> tuple[dict[str, bytes], Con
 def _add_backfill(
     members: dict[str, bytes], queries: Sequence[Query], used: set[str], graph: KnowledgeGraph
 ) -> None:
+    results = [json.loads(members[name]) for name in members if name.endswith(names.RESULT)]
+    if not any(r["cell"]["reading"].get("backfill", "none") != "none" for r in results):
+        return
     contents = load(members)
     for cell_id in contents.results:
         replay = contents.replay(cell_id)

@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, astuple, fields, replace
+from dataclasses import asdict, fields, replace
 from typing import TypeVar
 
 from ark.protocols import Graph
@@ -28,6 +28,8 @@ MOST_ITEMS = 2_000_000  # answers of one question
 MOST_CALLS = 100_000  # of one agent
 _ERROR = re.compile(r"\w{1,80}(?:Error|Exception|Timeout)(?=:|$)", re.ASCII)
 _T = TypeVar("_T")
+_CALL = tuple(f.name for f in fields(Call))
+_USAGE = tuple(f.name for f in fields(Usage))
 IsNode = Callable[[str], bool]
 
 
@@ -96,7 +98,8 @@ def _agent_row(line: AgentLine) -> dict[str, Json]:
         model=without_paths(clip(line.model, 120)),
         calls=(),
     )
-    calls = [list(astuple(call)) for call in line.calls]
+    # asdict would copy every call first.
+    calls = [[getattr(call, name) for name in _CALL] for call in line.calls]
     return {"kind": "agent", **asdict(kept), "calls": calls}
 
 
@@ -211,7 +214,7 @@ def _usage(row: Mapping[str, Json]) -> Usage:
 
 
 def _call(row: Json) -> Call:
-    made = Call(*_list(row, len(fields(Call))))
+    made = Call(*_list(row, len(_CALL)))
     _text(made.tag)
     _check_counts(made, ("cost", "seconds"))
     return made
@@ -219,7 +222,7 @@ def _call(row: Json) -> Call:
 
 def _check_counts(made: Usage | Call, numbers: tuple[str, ...]) -> None:
     """Whole numbers, but for ``numbers``, of which a cost may be unknown."""
-    for name in (f.name for f in fields(made)):
+    for name in _CALL if isinstance(made, Call) else _USAGE:
         value = getattr(made, name)
         if name in numbers:
             _number(0.0 if name == "cost" and value is None else value)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import inspect
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from omegaconf import OmegaConf
 
 from ark.backbone import local_engine
 from ark.backbone.local import DEFAULT_MODEL, LocalBackbone
@@ -70,6 +72,14 @@ def test_each_mistake_names_its_setting(model: Path, settings: dict[str, Any]) -
     assert "\n" not in str(caught.value)
 
 
+def test_the_config_has_every_setting_and_its_default() -> None:
+    file = Path(__file__).resolve().parents[2] / "configs" / "backbone" / "local.yaml"
+    config: Any = OmegaConf.to_container(OmegaConf.load(file))
+    assert config.pop("target") == "ark.backbone.local:LocalBackbone"
+    known = inspect.signature(LocalBackbone).parameters
+    assert config == {name: p.default for name, p in known.items() if name != "seed"}
+
+
 def test_identity_is_of_the_content_and_of_all_that_changes_answers(model: Path) -> None:
     base = LocalBackbone(str(model)).identity
     assert base["model"] == f"gguf sha256:{hashlib.sha256(model.read_bytes()).hexdigest()}"
@@ -103,7 +113,7 @@ def test_labels_are_names_of_files(model: Path) -> None:
     both = LocalBackbone(str(model), str(adapter))
     assert both.label == "tiny model.gguf + tuned.gguf"
     assert str(model.parent) not in repr(both)
-    assert getattr(both, "is_llm", True)
+    assert both.is_llm
     assert both.price.cost(1000, 1000) == 0.0
 
 

@@ -167,12 +167,14 @@ def arguments(graph: Path, url: str, results: Path, *more: str, client: str = "o
     ]
 
 
-def start(given: list[str], data: Path, **more: str) -> subprocess.Popen[str]:
+def start(
+    given: list[str], data: Path, program: Sequence[str] = ("run.py",)
+) -> subprocess.Popen[str]:
     """``run.py`` in a process of its own."""
     return subprocess.Popen(
-        [sys.executable, "run.py", *given],
+        [sys.executable, *program, *given],
         cwd=REPOSITORY,
-        env={**os.environ, "ARK_DATA": str(data), **more},
+        env={**os.environ, "ARK_DATA": str(data)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
