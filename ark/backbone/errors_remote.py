@@ -39,8 +39,8 @@ _FLAGGED = re.compile(r"moderation|flagged|content[ _]?(?:policy|filter)", re.IG
 _UNREADABLE = re.compile(r"^Invalid response object", re.IGNORECASE)
 _FORCED = re.compile(r"tool[_ ]choice|forced tool", re.IGNORECASE)
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-# Classes of httpx and aiohttp, by name as neither is imported here. The SDK's aiohttp transport calls
-# a refused or reset connection a time-out; the cause says what it was.
+# Classes of httpx and aiohttp, by name as neither is imported here. The SDK's aiohttp transport
+# calls a refused or reset connection a time-out; the cause says what it was.
 _REFUSED = frozenset({"ConnectError", "ClientConnectorError"})
 _BROKEN = frozenset(
     {"ReadError", "RemoteProtocolError", "ClientOSError", "ServerDisconnectedError"}

@@ -106,7 +106,10 @@ def further(params: Mapping[str, Json] | None) -> dict[str, Json]:
                 "backbone.params must hold no keys, they are written to run.json: name the "
                 "environment variable of the key in backbone.api_key_env"
             )
-    for name in params:
+    extra = params.get("extra_body")
+    if extra is not None and not isinstance(extra, Mapping):
+        raise UserError("backbone.params.extra_body must be a mapping")
+    for name in (*params, *(extra or ())):
         if name in OURS:
             raise UserError(
                 f"backbone.params.{name} is not for params: use a setting of the backbone or method"

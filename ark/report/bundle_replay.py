@@ -7,11 +7,10 @@ list. ``Contents`` is what members say, ``Replay`` one reading of it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar, cast
 
-from ark.agent.fusion import Fusion
 from ark.errors import UserError
 from ark.protocols import Nodes, Relevance
 from ark.records import MAX_RANKED, AgentLine, Hit, Json, Query
@@ -23,10 +22,9 @@ from ark.run.identity import Identity
 from ark.run.journal import Entries
 from ark.run.readings import Scored, read
 from ark.run.result import per_query_csv, result
-from ark.run.spec import Reading
+from ark.run.spec import Reading, stored_reading
 
 FORMAT = 1  # of bundles
-MOST_AGENTS = 1_000
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 DERIVED = ("run_id", "cell_id", "identity", "reading")  # of ``cell``; the rest are labels
@@ -92,7 +90,7 @@ class Contents:
     def replay(self, cell_id: str) -> Replay:
         """One of its readings."""
         data = self.results[cell_id]
-        reading, types = reading_of(data["cell"]["reading"])
+        reading, types = stored_reading(data["cell"]["reading"])
         found = self.backfill.get(cell_id, {})
         by_text = {q.text: found[q.id] for q in self.queries if q.id in found}
         search = cast(Relevance, StoredSearch(by_text, self.graph))
@@ -167,25 +165,6 @@ class Replay:
             return out
         out.update({name: data for name, data in found.items() if data})
         return out
-
-
-def reading_of(stored: Mapping[str, Json]) -> tuple[Reading, tuple[str, ...] | None]:
-    """A reading and its candidate types from the ``reading`` of a result.json.
-
-    Raises UserError or ValueError for settings that this version does not have.
-    """
-    known = {f.name for f in fields(Reading)}
-    strange = set(stored) - known - {"candidate_types"}
-    if strange:
-        raise ValueError(f"the reading has {sorted(strange)[0]!r}, which this version lacks")
-    values = {k: v for k, v in stored.items() if k in known and v is not None and k != "fusion"}
-    for name in ("agents", "pool"):
-        value = values.get(name, 1)
-        if type(value) is not int or not 1 <= value <= MOST_AGENTS:
-            raise ValueError(f"the reading has {name}={value!r}")
-    types = stored["candidate_types"]
-    reading = Reading(fusion=Fusion(**(stored["fusion"] or {})), **values)
-    return reading, None if types is None else tuple(map(str, types))
 
 
 def load(members: Mapping[str, bytes]) -> Contents:

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ark.agent.fusion import Fusion
 from ark.errors import UserError
 from ark.graph import KnowledgeGraph, data_root
 from ark.records import Json, Query
 from ark.run.journal import read_journal
 from ark.run.readings import Scored, read
-from ark.run.spec import Reading
+from ark.run.spec import Reading, stored_reading
 from ark.search import BM25, BM25Settings
 
 
@@ -107,17 +106,7 @@ def open_finished(path: Path) -> Finished:
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
         run, reading = data["cell"]["identity"], data["cell"]["reading"]
-        types = reading["candidate_types"]
-        made = Reading(
-            Fusion(**(reading["fusion"] or {})),
-            reading["agents"],
-            reading.get("pool"),
-            reading.get("steps"),
-            reading.get("over_budget") or "truncated",
-            reading.get("backfill", "none"),
-            reading["cut"],
-            reading["candidates"],
-        )
+        made, candidate_types = stored_reading(reading)
         known, given = {f.name for f in fields(BM25Settings)}, run["search"]
         searched = BM25Settings(**{name: given[name] for name in known & set(given)})
         name, content = run["graph"]["source"], run["graph"]["content_hash"]
@@ -125,7 +114,6 @@ def open_finished(path: Path) -> Finished:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{file} is no result.json of a run ({error!r})") from None
     graph = _graph(name, content)
-    candidate_types = None if types is None else tuple(types)
     return Finished(file, data, graph, made, candidate_types, seed, searched)
 
 

@@ -68,3 +68,16 @@ class Purse:
             most = getattr(self.limits, name)
             if most is not None:
                 yield name, self._spent[i], most
+
+
+class Brake(Purse):
+    """Refuses every call once it is pulled: the run ends with an error, nothing more is paid."""
+
+    def __init__(self) -> None:
+        super().__init__(Limits())
+        self.pulled = False
+
+    def check(self) -> None:
+        """Raises BudgetReachedError once it is pulled."""
+        if self.pulled:
+            raise BudgetReachedError("the run is ending with an error")

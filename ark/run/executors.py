@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+GRACE = 5.0  # seconds that calls in flight get to be answered, and counted, after an error
 
 
 def run_coroutine(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -27,7 +28,10 @@ class InterruptedRunError(Exception):
 
 
 class LocalExecutor:
-    """``concurrency`` items in flight. The first Ctrl-C lets them end, the second stops them."""
+    """``concurrency`` items in flight. The first Ctrl-C lets them end, the second stops them.
+
+    After an error nothing new is begun, and what is in flight has ``GRACE`` seconds to end.
+    """
 
     def __init__(self, concurrency: int, notify: Callable[[str], None] = lambda _: None) -> None:
         self._concurrency = concurrency
@@ -39,7 +43,7 @@ class LocalExecutor:
 
     async def _map(self, work: Callable[[T], Awaitable[None]], items: Sequence[T]) -> None:
         pending = iter(items)
-        stop = asyncio.Event()
+        stop, broken = asyncio.Event(), asyncio.Event()
         tasks: list[asyncio.Task[None]] = []
 
         def interrupt() -> None:
@@ -52,7 +56,7 @@ class LocalExecutor:
 
         async def worker() -> None:
             for item in pending:
-                if stop.is_set():
+                if stop.is_set() or broken.is_set():
                     return
                 await work(item)
                 await asyncio.sleep(0)
@@ -67,6 +71,10 @@ class LocalExecutor:
         except asyncio.CancelledError:
             if not stop.is_set():
                 raise
+        except Exception:
+            broken.set()
+            await asyncio.wait(tasks, timeout=GRACE)
+            raise
         finally:
             for task in tasks:
                 task.cancel()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice, permutations
 from typing import Literal
 
@@ -69,6 +69,21 @@ class _Reader:
     candidate_types: tuple[str, ...] | None
     seed: int
     search: Relevance | None
+    known: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def look(self, node_id: str) -> tuple[str, str]:
+        """Type of a node, and the id of the first node that is the same answer. Raises KeyError."""
+        found = self.known.get(node_id)
+        if found is None:  # finding a row by its id is most of the time that scoring takes
+            index = self.graph.index(node_id)
+            first = self.graph.canonical(index)
+            found = (self.graph.type(index), node_id if first == index else self.graph.id(first))
+            self.known[node_id] = found
+        return found
+
+    def same(self, node_id: str) -> str:
+        """The id that stands for all nodes that are the same answer."""
+        return self.look(node_id)[1]
 
     def scored(self, query: Query) -> Scored:
         found = [self.entries.agents.get((query.id, i)) for i in range(self.reading.lists)]
@@ -80,9 +95,11 @@ class _Reader:
             alone = (zero_row(),) * (len(lines) if len(lines) > 1 else 0)
             return Scored(query, status, (), zero_row(), usage, None, alone)
         one = _Question(self, query)
-        orders = list(permutations(range(len(present)), self.reading.agents))
-        if len(present) == self.reading.agents:
-            orders = orders[:1]  # all of them, in their own order
+        n = len(present)
+        if n == self.reading.agents:
+            orders = [tuple(range(n))]  # all of them, in their own order
+        else:
+            orders = list(permutations(range(n), self.reading.agents))
         read = [one.values([present[i] for i in order]) for order in orders]
         ranked, values = read[0] if len(read) == 1 else ((), _mean([row for _, row in read]))
         many = len(present) > 1
@@ -96,14 +113,18 @@ class _Question:
 
     def __init__(self, reader: _Reader, query: Query) -> None:
         self._reader, self._query = reader, query
-        self._keep = _candidates(query, reader.graph, reader.reading, reader.candidate_types)
-        self._same = _same(reader.graph)
+        self._types = _types(query, reader.reading, reader.candidate_types)
         # The filter looks at nodes as they are; what it kept is then written as one of its equals.
         self._gold = self._countable(query.answer_ids)
+        self._tail: list[str] | None = None
 
     def _countable(self, ids: Sequence[str]) -> list[str]:
-        keep = self._keep
-        return list(dict.fromkeys(self._same(i) for i in ids if keep is None or keep(i)))
+        kept: dict[str, None] = {}
+        for node_id in ids:
+            node_type, same = self._reader.look(node_id)
+            if self._types is None or node_type in self._types:
+                kept[same] = None
+        return list(kept)
 
     def values(self, lines: Sequence[AgentLine]) -> tuple[tuple[str, ...], Row]:
         """The ranked list of these agents in this order, and its measures."""
@@ -112,10 +133,12 @@ class _Question:
         rng = random.Random(digest(seeded))
         fused = self._countable(fuse([line.nodes for line in lines], reading.fusion, rng))
         if reading.backfill == "bm25" and len(fused) < reading.cut:
-            fused = list(dict.fromkeys([*fused, *self._found(reading.cut)]))
+            if self._tail is None:
+                self._tail = self._found(reading.cut)
+            fused = list(dict.fromkeys([*fused, *self._tail]))
         ranked = tuple(fused[: reading.cut])
         judged = judge(ranked, self._gold)
-        committed = _committed(lines, ranked, self._same)
+        committed = _committed(lines, ranked, self._reader.same)
         if committed is not None:
             chosen = judge(committed, self._gold, answers=len(committed))
             judged = replace(judged, answered=chosen.answered, correct=chosen.correct)
@@ -195,9 +218,8 @@ def _usage(lines: Sequence[AgentLine]) -> dict[str, Usage]:
     return {tag: summed([x.usage[tag] for x in lines if tag in x.usage]) for tag in tags}
 
 
-def _candidates(
-    query: Query, graph: Nodes, reading: Reading, types: tuple[str, ...] | None
-) -> Callable[[str], bool] | None:
+def _types(query: Query, reading: Reading, types: tuple[str, ...] | None) -> frozenset[str] | None:
+    """The node types that may be answers; None for all."""
     if reading.candidates == "answer_type":
         if query.answer_type is None:
             raise UserError(
@@ -205,16 +227,4 @@ def _candidates(
                 "or use candidates=graph"
             )
         types = (query.answer_type,)
-    if types is None:
-        return None
-    allowed = frozenset(types)
-    return lambda node_id: graph.type(graph.index(node_id)) in allowed
-
-
-def _same(graph: Nodes) -> Callable[[str], str]:
-    def same(node_id: str) -> str:
-        index = graph.index(node_id)
-        first = graph.canonical(index)
-        return node_id if first == index else graph.id(first)
-
-    return same
+    return None if types is None else frozenset(types)

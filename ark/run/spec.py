@@ -20,6 +20,7 @@ CHOICES = {
     "over_budget": ("truncated", "as_published"),
     "backfill": ("none", "bm25"),
 }
+MOST_AGENTS = 1_000  # that a stored reading may name: files may come from strangers
 MOST_ORDERS = 5040  # of agents, that one reading averages over
 
 
@@ -84,6 +85,25 @@ class Reading:
     def lists(self) -> int:
         """How many agents a question needs."""
         return self.pool or self.agents
+
+
+def stored_reading(stored: Mapping[str, Json]) -> tuple[Reading, tuple[str, ...] | None]:
+    """A reading and its candidate types from the ``reading`` of a result.json.
+
+    Raises UserError, ValueError, KeyError or TypeError for what this version cannot read.
+    """
+    known = {f.name for f in fields(Reading)}
+    strange = set(stored) - known - {"candidate_types"}
+    if strange:
+        raise ValueError(f"the reading has {sorted(strange)[0]!r}, which this version lacks")
+    values = {k: v for k, v in stored.items() if k in known and v is not None and k != "fusion"}
+    for name in ("agents", "pool"):
+        value = values.get(name, 1)
+        if type(value) is not int or not 1 <= value <= MOST_AGENTS:
+            raise ValueError(f"the reading has {name}={value!r}")
+    types = stored["candidate_types"]
+    reading = Reading(fusion=Fusion(**(stored["fusion"] or {})), **values)
+    return reading, None if types is None else tuple(map(str, types))
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from ark.records import (
     Trajectory,
     Usage,
 )
-from ark.run.budget import Purse
+from ark.run.budget import Brake, Purse
 from ark.run.checks import checked
 from ark.run.identity import digest
 from ark.run.journal import Entries, JournalWriter, summed
@@ -60,7 +60,8 @@ class Work:
         self._writer = writer
         self._entries = entries
         self._progress = progress
-        self._purses = purses
+        self._brake = Brake()
+        self._purses = [*purses, self._brake]
         self.stopped: BudgetReachedError | None = None
         self.made = Usage()
         asks_model = bool(getattr(session.backbone, "is_llm", True))
@@ -86,9 +87,19 @@ class Work:
         return [query for query, left in self._left.items() if left]
 
     async def one(self, item: tuple[Query, int]) -> None:
-        """Run one agent and write its lines. An agent that the budget ends leaves no line."""
+        """Run one agent and write its lines. An agent that the budget ends leaves no line.
+
+        After an error no agent makes another call; the calls in flight are counted still.
+        """
         if self.stopped is not None:
             return
+        try:
+            await self._one(item)
+        except Exception:
+            self._brake.pulled = True
+            raise
+
+    async def _one(self, item: tuple[Query, int]) -> None:
         query, agent = item
         started = time.monotonic()
         draws = self._session.spec.repeat * DRAWS

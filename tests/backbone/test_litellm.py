@@ -204,6 +204,8 @@ def test_known_prices_are_read_from_the_local_list(
         ({"params": [1]}, "must be a mapping"),
         ({"params": {"temperature": 1}}, "backbone.params.temperature"),
         ({"params": {"num_retries": 3}}, "backbone.params.num_retries"),
+        ({"params": {"extra_body": {"model": "other"}}}, "backbone.params.model"),
+        ({"params": {"extra_body": "x"}}, "must be a mapping"),
         ({"params": {"aws_secret_access_key": "x"}}, "backbone.api_key_env"),
         ({"params": {"extra_body": {"x": [{"api_key": "x"}]}}}, "backbone.api_key_env"),
         ({"params": {"user": SECRET}}, "backbone.api_key_env"),

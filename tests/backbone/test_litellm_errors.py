@@ -88,6 +88,22 @@ def test_a_refused_request_loses_one_question_once_the_settings_have_worked(
     assert type(failure(backbone)) is FatalBackboneError
 
 
+@pytest.mark.parametrize("fault", ["reset", "cut_body"])
+def test_a_connection_lost_on_its_second_use_is_not_asked_again_behind_our_back(
+    server: ChatServer, client: str, fault: str
+) -> None:
+    backbone = made(server, client)
+    server.plan = lambda _, number: reply() if number == 1 else fault
+
+    async def twice() -> None:
+        await backbone.complete(ASK, tag="t")
+        with pytest.raises(RetryableError):
+            await backbone.complete(ASK, tag="t")
+
+    asyncio.run(twice())
+    assert len(server.requests) == 2
+
+
 def test_a_dead_server_is_fatal_until_it_has_answered(client: str) -> None:
     error = failure(made(dead_url(), client))
     assert type(error) is FatalBackboneError

@@ -90,6 +90,7 @@ def serving(plan: Plan | None = None, seconds: float = 0.0) -> Iterator[FaultSer
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.sleep(0.01)  # transports close in the next rounds of the loop
 
     thread = threading.Thread(target=asyncio.run, args=(run(),))
     thread.start()
@@ -111,7 +112,7 @@ class _Line:
         self._mind = LexicalBackbone()
 
     async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, TimeoutError):
+        try:
             while (received := await _read(reader)) is not None:
                 self._flying += 1
                 self._books.most_in_flight = max(self._books.most_in_flight, self._flying)
@@ -120,7 +121,10 @@ class _Line:
                         break
                 finally:
                     self._flying -= 1
-        writer.transport.abort()
+        except (ConnectionError, asyncio.IncompleteReadError, TimeoutError):
+            pass  # the client has gone
+        finally:
+            writer.transport.abort()
 
     async def _answer(
         self,
