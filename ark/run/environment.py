@@ -12,7 +12,10 @@ from pathlib import Path
 from ark.records import Json
 
 SELFCHECK = "selfcheck.json"
-PACKAGES = ("ark-harness", "numpy", "scipy", "pandas", "pyarrow", "bm25s", "hydra-core", "litellm")
+PACKAGES = (
+    *("ark-harness", "numpy", "scipy", "pandas", "pyarrow", "bm25s", "hydra-core"),
+    *("litellm", "openai"),
+)
 
 
 def environment(graph: Path) -> dict[str, Json]:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ark.backbone.keys import one_line, secrets
 from ark.errors import (
     BudgetReachedError,
     FatalBackboneError,
@@ -38,7 +39,6 @@ from ark.run.meter import Ledger, Meter, Watch
 from ark.run.progress import Progress
 from ark.run.readings import Scored, read
 from ark.run.session import Session
-from ark.text import clip
 
 DRAWS = 1_000  # between the draws of one repeat and the next: more than any agents
 
@@ -160,17 +160,17 @@ class Work:
             if method.probe is None:  # the caller's own function: the error is theirs to see
                 raise
             self._report(query, agent, error)
-            return _failed(), f"{type(error).__name__}: {clip(str(error), 300)}"
+            return _failed(), _in_words(error, 300)
 
     def _report(self, query: Query, agent: int, error: Exception) -> None:
         """The traceback into ``errors.log``; the first of its kind also as a line for the user."""
         path = self._session.folder / "errors.log"
         with path.open("a", encoding="utf-8", errors="replace") as file:
             file.write(f"question {query.id}, agent {agent}\n")
-            file.write("".join(traceback.format_exception(error)) + "\n")
+            file.write(_without_keys("".join(traceback.format_exception(error))) + "\n")
         if type(error) not in self._reported:
             self._reported.add(type(error))
-            what = f"{type(error).__name__}: {clip(str(error), 200)}"
+            what = _in_words(error, 200)
             self._progress.note(f"a question failed: {what} (tracebacks in {path})")
 
     def _paid(self, item: tuple[Query, int], tag: str, usage: Usage) -> None:
@@ -211,6 +211,17 @@ def scored(session: Session, entries: Entries, queries: Sequence[Query]) -> list
         session.spec.seed,
         session.search,
     )
+
+
+def _in_words(error: Exception, longest: int) -> str:
+    """What a stranger's exception says; plug-ins' clients like to repeat keys."""
+    return f"{type(error).__name__}: {one_line(str(error), secrets(), longest)}"
+
+
+def _without_keys(text: str) -> str:
+    for value in secrets():
+        text = text.replace(value, "[hidden]")
+    return text
 
 
 def _failed() -> Attempt:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import NoReturn
 
-from ark.backbone.errors_litellm import one_line, secrets
+from ark.backbone.keys import one_line, secrets
 from ark.errors import ArkError
 from ark.protocols import Tracker
 from ark.records import Json

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from ark.backbone.errors_litellm import one_line, secrets
+from ark.backbone.keys import one_line, secrets
 from ark.records import Json
 
 MOST_ROWS = 1000
