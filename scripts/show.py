@@ -40,7 +40,8 @@ def question(run: Path, query_id: str) -> dict[str, Json]:
     file = run / "queries.jsonl"
     if not file.is_file():
         raise UserError(f"{file} is missing: run the cell again, it is written anew")
-    for line in file.read_text(encoding="utf-8").splitlines():
+    # Not splitlines: questions may hold U+2028 and its like.
+    for line in filter(None, file.read_text(encoding="utf-8").split("\n")):
         row: dict[str, Json] = json.loads(line)
         if row["id"] == query_id:
             return row

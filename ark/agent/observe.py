@@ -7,11 +7,12 @@ wrote into a node can end the line or pass for another field.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ark.errors import UserError, unknown
 from ark.protocols import Graph
+from ark.records import Json
 from ark.text import clip, one_line, snippet, tokens
 
 CHARACTERS_PER_TOKEN = 4  # the usual estimate for English; exact counts need each model's tokenizer
@@ -75,12 +76,23 @@ def details(graph: Graph, i: int, budget: int) -> str:
     node = graph.node(i)
     parts = {"aliases": list(node.aliases), "attributes": dict(node.attrs)}
     lines = [
-        f"{name}: {json.dumps(value, ensure_ascii=False, default=list)}"
+        f"{name}: {json.dumps(_on_one_line(value), ensure_ascii=False)}"
         for name, value in parts.items()
         if value
     ]
     lines.append(f"text: {json.dumps(one_line(node.text), ensure_ascii=False)}")
     return clip_lines(lines, budget * CHARACTERS_PER_TOKEN)
+
+
+def _on_one_line(value: Json) -> Json:
+    """Attributes with every text on one line: JSON itself leaves U+2028 and its like alone."""
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, Mapping):
+        return {one_line(str(key)): _on_one_line(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_on_one_line(inner) for inner in value]
+    return value
 
 
 def clip_lines(lines: Sequence[str], characters: int) -> str:

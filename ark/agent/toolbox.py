@@ -23,7 +23,7 @@ from ark.agent.tools import (
 from ark.errors import unknown
 from ark.protocols import Graph, Ints, Relevance
 from ark.records import ToolCall
-from ark.text import clip
+from ark.text import clip, one_line
 
 MOST_CENTERS = 10  # of a call for common neighbours
 
@@ -74,12 +74,14 @@ class Toolbox:
     def execute(self, call: ToolCall) -> Observation:
         """Run one call; a bad one answers with what is wrong and what is near."""
         if call.name not in self._allowed:
-            return Observation(f"Error: {unknown('tool', call.name, self._allowed)}.", valid=False)
+            wrong = unknown("tool", call.name, self._allowed)
+            return Observation(one_line(f"Error: {wrong}."), valid=False)
         try:
             arguments = Arguments.parse(call.arguments, self._allowed[call.name])
             observation = self._run[call.name](arguments)
         except BadArgumentError as error:
-            return Observation(f"Error in {call.name}: {error}.", valid=False)
+            # It may list types and relations, which are strangers' words too.
+            return Observation(one_line(f"Error in {call.name}: {error}."), valid=False)
         self.handles.show(observation.offered)
         for node in observation.offered:
             self.seen[node] = self.seen.get(node, 0) + 1
@@ -141,7 +143,7 @@ class Toolbox:
             try:
                 node = self._known(as_integer(index, "node_index"))
             except BadArgumentError as error:
-                complaints.append(str(error))
+                complaints.append(one_line(str(error)))
                 continue
             if node not in self.picks:
                 self.picks[node] = self.step

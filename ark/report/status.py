@@ -48,7 +48,8 @@ class Standing:
 def standing(folder: Path) -> Standing:
     """Read a run folder. Raises UserError for another folder."""
     try:
-        lines = (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()
+        # Not splitlines: questions may hold U+2028 and its like.
+        lines = (folder / "queries.jsonl").read_text(encoding="utf-8").split("\n")
         plan = json.loads((folder / PLAN).read_text(encoding="utf-8"))
         agents = int(plan["agents"])
     except (OSError, ValueError, KeyError, TypeError) as error:

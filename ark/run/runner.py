@@ -92,6 +92,8 @@ def run_cell(
         own.add(spent_before(session.folder, entries))
         purses = [own] if purse is None else [own, purse]
         made = _run_pending(session, transport, writer, entries, purses)
+        if len(entries.outcomes) < len(session.queries):  # written and not kept in memory
+            entries = read_journal(session.folder)
         done = _finish(session, entries, cache, time.monotonic() - started, made)
     tracker.finish(done.data)
     return done

@@ -193,6 +193,10 @@ class Work:
         self._writer.query(outcome)
         self._entries.outcomes[query.id] = outcome
         self._show(query, new=new)
+        if new:  # the journal has it: a run of any length takes the same memory
+            del self._entries.outcomes[query.id]
+            for agent in range(self._session.reading.lists):
+                del self._entries.agents[query.id, agent]
 
     def _show(self, query: Query, *, new: bool) -> None:
         (row,) = scored(self._session, self._entries, [query])

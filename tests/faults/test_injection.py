@@ -20,6 +20,7 @@ from ark.agent.tools import ADD, COMMON, DETAILS, NEIGHBORS, SEARCH, ToolOptions
 from ark.errors import UserError
 from ark.graph import KnowledgeGraph, open_or_build, source_for
 from ark.records import Completion, Message, ToolCall, Usage
+from ark.report.status import standing
 from ark.run import CellSpec, GraphSpec, PluginSpec, Transport, run_cell
 from ark.search import BM25
 from ark.text import clip
@@ -81,7 +82,10 @@ def observations(graph: KnowledgeGraph, folder: Path) -> Iterator[tuple[str, Seq
     ]
     for number, (tool, arguments) in enumerate(calls):
         seen = box.execute(ToolCall(f"c{number}", tool, json.dumps(arguments)))
-        assert seen.valid, seen.text
+        if not seen.valid:  # a type of which no more than its blanks is its own
+            assert "\n" not in seen.text
+            assert seen.text.isprintable()
+            continue
         yield tool, seen.selected or seen.offered, seen.text
 
 
@@ -132,7 +136,7 @@ TEXTS = st.lists(FRAGMENTS, max_size=12).map(lambda parts: "lamp " + "".join(par
 
 
 @settings(
-    max_examples=25,
+    max_examples=15,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -215,7 +219,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     graph = home / "graph"
     made(graph, HOSTILE)
     answers = json.dumps([f"0 {HOSTILE[0]}"])
-    question = f"Which lamp? {HOSTILE[3]} {HOSTILE[5]}"
+    question = f"Which lamp? {HOSTILE[3]} {HOSTILE[4]} {HOSTILE[5]}"
     pd.DataFrame({"id": ["../q"], "query": [question], "answer_ids": [answers]}).to_csv(
         graph / "queries.csv", index=False
     )
@@ -233,6 +237,8 @@ def test_a_model_that_obeys_gets_at_no_key_and_no_file(folder: Path, tmp_path: P
     transport = Transport(tmp_path / "results", progress=False)
     done = run_cell(spec(folder, "Obedient"), transport)
     assert done.data["counts"]["failed"] == 0
+    (run,) = (tmp_path / "results" / "runs").iterdir()
+    assert standing(run).left == 0  # its readers find lines where lines end
     texts = written(tmp_path / "results")
     for name, text in texts.items():
         assert KEY not in text, name
