@@ -21,6 +21,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "tests" / "faults")]
 
 QUESTIONS, IN_FLIGHT, KILLS, MANY = 500, 64, 20, 10_000
+LATENCY = 0.4  # seconds: enough that 64 calls are in flight on one machine
 SHARE = 0.33  # of first requests; 30 % of all, as accidents pass
 TWO: dict[str, Any] = {"agents": 2, "send_seed": True}
 plans: Any = importlib.import_module("fault_plan")
@@ -39,12 +40,12 @@ def plan(room: Path) -> None:
     }
     for client in ("openai", "litellm"):
         clean = room / f"clean-{client}"
-        with servers.serving(None, 0.05) as server:
+        with servers.serving(None, LATENCY) as server:
             ark_run.run_cell(runs.cell(graph, server.url, client, **TWO), runs.transport(clean))
             print(f"| {client}, no faults | {_figures(server, clean)} |")
         for name, faults in chosen.items():
             results = room / f"{client}-{name}"
-            with servers.serving(faults, 0.05) as server:
+            with servers.serving(faults, LATENCY) as server:
                 spec = runs.cell(graph, server.url, client, timeout=10, **TWO)
                 began = time.monotonic()
                 done = ark_run.run_cell(spec, runs.transport(results))
@@ -128,7 +129,7 @@ def fatal(room: Path) -> None:
                 spec = runs.cell(graph, server.url, "openai")
                 ark_run.run_cell(spec, runs.transport(results, IN_FLIGHT))
             except errors.FatalBackboneError as error:
-                seconds = time.monotonic() - broke[0]
+                seconds, line = time.monotonic() - broke[0], str(error)
                 told = sum(server.told())
             kept = runs.ledger(results)
             agents = [
@@ -139,7 +140,7 @@ def fatal(room: Path) -> None:
             print(
                 f"| {kind} | {len(broke)} refused | stopped after {seconds:.1f} s | "
                 f"{len(agents)} questions kept | tokens in the ledger "
-                f"{kept.prompt + kept.completion} of {told} told | {error} |"
+                f"{kept.prompt + kept.completion} of {told} told | {line} |"
             )
 
 

@@ -6,6 +6,7 @@ observations into rows again.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -88,6 +89,7 @@ def _seen(tool: str, arguments: str, observation: str) -> Seen:
     return Seen(tool, parsed if isinstance(parsed, dict) else {}, rows, count, center)
 
 
+@functools.lru_cache(maxsize=8_192)  # each step reads the whole conversation again
 def _row(line: str) -> Row | None:
     found = _ROW.match(line)
     if not found:

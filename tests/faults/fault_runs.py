@@ -46,8 +46,9 @@ def make_graph(folder: Path, questions: int, seed: int = 0) -> Path:
         edges.append((shop[0], f"g{i}", "sells"))
         ask = f"Which {thing} for {use} does {shop[2]} sell? (case {i})"
         queries.append((f"q{i}", ask, json.dumps([f"g{i}"])))
-    for i in range(questions):  # other ways between them
-        edges.append((rng.choice(shops)[0], f"g{rng.randrange(questions)}", "repairs"))
+    for _ in range(questions):  # other ways between them
+        shop, good = rng.choice(shops), rng.randrange(questions)
+        edges.append((shop[0], f"g{good}", "repairs"))
     _write(folder / "nodes.csv", ("id", "type", "name", "text"), nodes)
     _write(folder / "edges.csv", ("source", "target", "type"), edges)
     _write(folder / "queries.csv", ("id", "query", "answer_ids"), queries)
@@ -58,7 +59,7 @@ def _word(rng: random.Random) -> str:
     return "".join(rng.choice(pair) for pair in ("bdgklm", "aeiou", "lnrst", "aeiou", "kmnr"))
 
 
-def _write(path: Path, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+def _write(path: Path, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([head, *rows])
 
@@ -110,7 +111,7 @@ def ledger(results: Path) -> Books:
     return _summed(rows(run_folder(results) / "ledger.jsonl"))
 
 
-def _summed(entries: list[Mapping[str, Any]]) -> Books:
+def _summed(entries: Sequence[Mapping[str, Any]]) -> Books:
     return Books(
         sum(e["calls"] + e["retries"] for e in entries),
         sum(e["prompt_tokens"] for e in entries),
@@ -147,7 +148,9 @@ def pure(data: Mapping[str, Any]) -> dict[str, Any]:
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def arguments(graph: Path, url: str, results: Path, *more: str, client: str = "openai") -> list[str]:
+def arguments(
+    graph: Path, url: str, results: Path, *more: str, client: str = "openai"
+) -> list[str]:
     """Of ``run.py``: two agents with draws of their own, eight in flight."""
     return [
         "graph=table",
@@ -242,5 +245,5 @@ def _killer(process: subprocess.Popen[str], target: int, seconds: float) -> Call
 def moments(seed: int, kills: int, requests: int) -> list[tuple[int, float]]:
     """Random ones for a run of about so many requests."""
     rng = random.Random(seed)
-    most = max(2, 2 * requests // (kills + 1))
+    most = max(2, 2 * requests // (kills + 4))
     return [(rng.randint(1, most), rng.uniform(0, 0.05)) for _ in range(kills)]

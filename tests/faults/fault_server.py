@@ -121,7 +121,7 @@ class _Line:
                         break
                 finally:
                     self._flying -= 1
-        except (ConnectionError, asyncio.IncompleteReadError, TimeoutError):
+        except (OSError, asyncio.IncompleteReadError, TimeoutError):
             pass  # the client has gone
         finally:
             writer.transport.abort()
@@ -140,7 +140,7 @@ class _Line:
         books.received += 1
         books.heard(books.received)
         question = next((m["content"] for m in body["messages"] if m["role"] == "user"), "")
-        entry = {
+        entry: dict[str, Any] = {
             "question": question,
             "conversation": key,
             "attempt": attempt,
