@@ -18,14 +18,13 @@ from ark.queries import select
 from ark.records import MAX_RANKED, Attempt, Json, Query, Ranking
 from ark.report import footer, main_table
 from ark.run import CellSpec, Done, GraphSpec, PluginSpec, Transport, run_cell
-from ark.run.session import all_questions, with_candidates
+from ark.run.session import CANDIDATE_TYPES, all_questions, with_candidates
 from ark.scoring.runcheck import Checked, Types, check_run
 from ark.scoring.runfile import RunFile, read_run_file
 from ark.search import BM25
 from ark.text import clip
 
 Rank = Callable[[str, KnowledgeGraph], Iterable[str] | Awaitable[Iterable[str]]]
-CANDIDATE_TYPES = {"amazon": ("product",), "mag": ("paper",)}  # as in configs/graph
 LEXICAL = PluginSpec("lexical", "ark.backbone.lexical:LexicalBackbone")  # asked by nobody here
 
 

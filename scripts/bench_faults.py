@@ -102,8 +102,9 @@ def budget(room: Path) -> None:
         lines = runs.rows(runs.run_folder(results) / "ledger.jsonl")
         costs = sorted((x["cost"] for x in lines), reverse=True)
         print(
-            f"| {share:.0%} misbehave | limit $0.50 | spent ${sum(costs):.4f} | the {IN_FLIGHT} "
-            f"dearest calls ${sum(costs[:IN_FLIGHT]):.4f} | {server.most_in_flight} in flight |"
+            f"| {share:.0%} misbehave | limit $0.50 | spent ${sum(costs):.4f} | "
+            f"{server.most_in_flight} in flight at most, the dearest so many calls "
+            f"${sum(costs[: server.most_in_flight]):.4f} |"
         )
 
 

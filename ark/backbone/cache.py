@@ -54,6 +54,7 @@ class Cache:
     def _open(self) -> sqlite3.Connection:
         if self.mode == "read_only" and not self.path.is_file():
             raise UserError(f"cache.path={self.path} is not there, and cache.mode=read_only")
+        base = None
         try:
             if self.mode == "read_only":
                 return self._open_read_only()
@@ -63,6 +64,8 @@ class Cache:
             base.execute("PRAGMA synchronous=NORMAL")
             base.execute(_TABLE)
         except (sqlite3.Error, OSError) as error:
+            if base is not None:
+                base.close()
             raise self._failed(error) from None
         return base
 
@@ -76,7 +79,7 @@ class Cache:
             base = sqlite3.connect(uri + option, uri=True, timeout=PATIENCE, isolation_level=None)
             try:
                 base.execute("SELECT key FROM answers LIMIT 1")
-            except sqlite3.OperationalError:
+            except sqlite3.Error:
                 base.close()
                 if option or (log.is_file() and log.stat().st_size > 0):
                     raise

@@ -6,12 +6,14 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
 from ark.backbone.cache import Cache, key_of
 from ark.backbone.limiter import Limiter
 from ark.errors import (
     ArkError,
+    BudgetReachedError,
     FatalBackboneError,
     QueryFailedError,
     RetryableError,
@@ -19,6 +21,11 @@ from ark.errors import (
 )
 from ark.protocols import Backbone
 from ark.records import Completion, Json, Message, Usage
+
+BEFORE_REQUEST: ContextVar[Callable[[], None] | None] = ContextVar("before_request", default=None)
+"""Asked when a request may go out at last; what it raises ends the call. A call may have waited
+long for its turn or for another attempt, and the money may be spent by then.
+"""
 
 FIRST_WAIT = 0.5  # seconds before the first retry; doubles
 
@@ -134,6 +141,10 @@ class Reliable:
                     error.usage = replace(wasted, calls=1, retries=attempt - 1)
                     raise
                 await self._sleep(self._wait(attempt, error, wasted))
+            except BudgetReachedError as error:
+                if attempt > 1:  # this attempt was not made
+                    error.usage = replace(wasted, calls=1, retries=attempt - 2)
+                raise
             except ArkError as error:
                 # A question that was refused was asked; what is fatal may have been found before.
                 if attempt > 1 or isinstance(error, QueryFailedError):
@@ -147,6 +158,8 @@ class Reliable:
 
     async def _request(self, ask: Callable[[], Awaitable[Completion]]) -> Completion:
         async with self._limiter:
+            if (check := BEFORE_REQUEST.get()) is not None:
+                check()
             asked_at = time.monotonic()
             try:
                 completion = await ask()

@@ -53,13 +53,19 @@ def expand(overrides: Sequence[str], *, sweep: bool) -> list[tuple[str, ...]]:
         else:
             key = override.get_key_element()
             try:
-                values = [f"{key}={value}" for value in override.sweep_string_iterator()]
+                values = [f"{key}={_plain(key, v)}" for v in override.sweep_string_iterator()]
             except HydraException as error:
                 raise UserError(f"cannot sweep over {text}: {_first_line(error)}") from None
         for value in values:
             _check_group(value)
         axes.append(values)
     return list(itertools.product(*axes))
+
+
+def _plain(key: str, value: object) -> str:
+    """A choice of a group without quotes: graph=hpo,"cwe"."""
+    text = str(value)
+    return text.strip("\"'") if key in groups() else text
 
 
 def _check_group(override: str) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 from ark.cli.compose import Settings, compose_jobs, expand
 from ark.cli.experiments import Experiment, load, split_off
 from ark.errors import ArkError, BudgetReachedError, UserError
-from ark.run.jobs import Job, JobEnd, plan, run_jobs
+from ark.run.budget import Purse
+from ark.run.jobs import Job, JobEnd, plan, run_jobs, spent
 from ark.run.runner import Done, run_cell
+from ark.run.spec import Limits
 
 DONE, FAILED, BUDGET, INTERRUPTED = 0, 1, 3, 130  # the rest are errors, told by run.py
 
@@ -29,7 +31,7 @@ def run_command(arguments: Sequence[str], command: str) -> int:
         return DONE
     if sweep or len(jobs) > 1:
         return run_sweep(plan(jobs), settings, experiment, command)
-    return run_one(jobs[0], command)
+    return run_one(jobs[0], settings, command)
 
 
 def jobs_of(arguments: Sequence[str]) -> tuple[list[Job], Settings, Experiment | None]:
@@ -65,16 +67,19 @@ def official_lines(job: Job, done: Done) -> list[str]:
     return verdict(done.path, job.official, progress=job.transport.progress)
 
 
-def run_one(job: Job, command: str) -> int:
+def run_one(job: Job, settings: Settings, command: str) -> int:
     """One cell: its table, its strata, and the path of its result as the last line."""
     from ark.report import footer, main_table, strata_table
     from ark.run import InterruptedRunError
     from ark.run.locate import build
 
-    settings = dict(job.tracker)
-    tracker = build(str(settings.pop("target")), "tracker", settings)
+    tracking = dict(job.tracker)
+    tracker = build(str(tracking.pop("target")), "tracker", tracking)
+    purse = Purse(settings.sweep_budget, "sweep_budget")
+    if settings.sweep_budget != Limits():
+        purse.add(spent([job]))
     try:
-        done = run_cell(job.spec, job.transport, tracker)
+        done = run_cell(job.spec, job.transport, tracker, purse=purse)
     except InterruptedRunError:
         print(f"resume: {command}", flush=True)
         return INTERRUPTED
@@ -114,8 +119,8 @@ def run_sweep(
     for what, rows in (("failed", errors + wrong), ("stopped by a budget", stopped)):
         if rows:
             print(f"\n{len(rows)} of {len(jobs)} jobs {what}:\n{failure_table(rows)}")
-    for _, done in finished:
-        print(f"result: {done.path}")
+    for path in result_paths(ends):
+        print(f"result: {path}")
     if any(end is None or end.state in ("interrupted", "stopped") for end in ends):
         print(f"resume: {command}", flush=True)
     if any(end is None or end.state == "interrupted" for end in ends):

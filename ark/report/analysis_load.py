@@ -12,9 +12,12 @@ from pathlib import Path
 from ark.errors import UserError
 from ark.records import Json
 from ark.report.names import preset
+from ark.report.per_query import PerQuery, read_per_query
+from ark.report.result_check import read_result
 from ark.run.journal import Entries, read_journal
 
 NO_LLM = "no LLM"
+NEEDS = tuple(f"usage.{name}" for name in ("calls", "tokens", "cost"))
 BUDGET = ("agents", "max_steps")  # what a budget grid varies: never part of a row's name there
 
 
@@ -52,6 +55,11 @@ class Result:
         """Calls of each agent that count; None for all."""
         steps: int | None = self.reading.get("steps")
         return steps
+
+    @cached_property
+    def per_query(self) -> PerQuery | None:
+        """The questions; None where the file is missing. UserError if damaged."""
+        return read_per_query(self.path, self.data)
 
     @property
     def has_model(self) -> bool:
@@ -103,9 +111,14 @@ class Run:
             name = name_of({**cell, "changed": common}) + self.suffix  # of the run, not a reading
             return str(cell["graph"]), str(cell["split"]), name
         known = self.identity
-        method = str(known["method"].get("target", "?")).rpartition(":")[2]
-        split = str(known.get("questions", {}).get("split", "?"))
-        return str(known["graph"]["source"]), split, method + self.suffix
+        try:
+            method = str(known["method"].get("target", "?")).rpartition(":")[2]
+            split = str(known.get("questions", {}).get("split", "?"))
+            return str(known["graph"]["source"]), split, method + self.suffix
+        except (KeyError, TypeError, AttributeError) as error:
+            raise UserError(
+                f"{self.folder / 'run.json'} is no run's ({error!r}): run the same command again"
+            ) from None
 
 
 def cluster_of(row: Mapping[str, Json]) -> str:
@@ -167,15 +180,10 @@ def read_json(file: Path) -> dict[str, Json]:
 
 
 def load_result(file: Path) -> Result:
-    """A result.json. UserError where it is none."""
-    data = read_json(file)
-    try:
-        cell = data["cell"]
-        _ = cell["graph"], cell["split"], cell["method"], cell["reading"]["agents"], cell["run_id"]
-        _ = data["counts"]["queries"], data["measures"], data["usage"]
-    except (KeyError, TypeError) as error:
-        raise UserError(f"{file} is no result.json of a run ({error!r})") from None
-    return Result(file.absolute(), data)
+    """A result.json, held against the questions beside it. UserError where it is none."""
+    result = Result(file.absolute(), read_result(file, NEEDS))
+    _ = result.per_query
+    return result
 
 
 def find_runs(paths: Sequence[Path]) -> list[Run]:

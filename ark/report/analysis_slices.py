@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 
 from ark.errors import UserError
 from ark.records import Json
 from ark.report.analysis_load import Result, Run, cluster_of, reading_of
 from ark.report.analysis_numbers import Row, Table, Value, number
+from ark.report.per_query import FILE
 from ark.scoring import DEFAULT_MEASURES, summarise
 
 COLUMNS = {"hit@1": "Hit@1", "hit@5": "Hit@5", "recall@20": "Recall@20", "mrr": "MRR"}
@@ -70,17 +69,16 @@ def slice_table(runs: Sequence[Run], kind: str) -> Table:
 def values_of(result: Result) -> dict[str, dict[str, float]]:
     """The measures of ``COLUMNS`` of every question of a result, from its per_query.csv.
 
-    Raises UserError where that file is missing or damaged.
+    Raises UserError where that file is missing or lacks one of them.
     """
-    file = result.path.with_name("per_query.csv")
-    try:
-        rows = csv.DictReader(io.StringIO(file.read_text(encoding="utf-8"), newline=""))
-        return {row["query"]: {name: float(row[name]) for name in COLUMNS} for row in rows}
-    except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
+    table = result.per_query
+    if table is None or any(name not in table.values for name in COLUMNS):
         raise UserError(
-            f"{file} cannot be read ({type(error).__name__}): run the same command again, it is "
-            "written anew"
-        ) from None
+            f"{result.path.with_name(FILE)} is missing or lacks a measure: run the same command "
+            "again, it is written anew"
+        )
+    columns = {name: table.values[name].tolist() for name in COLUMNS}
+    return {q: {m: columns[m][i] for m in COLUMNS} for i, q in enumerate(table.ids)}
 
 
 def _slices(run: Run, result: Result, kind: str) -> tuple[list[Row], int]:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ark.errors import UserError
 from ark.records import Json
+from ark.report.per_query import PerQuery, read_per_query
+from ark.report.result_check import read_result
 from ark.run.identity import canonical_json
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 _NO_MODEL = {  # by module of the backbone; results of older versions do not say it themselves
     "ark.backbone.lexical": "rule-based",
@@ -26,7 +20,8 @@ _NO_MODEL = {  # by module of the backbone; results of older versions do not say
     "ark.backbone.scripted": "scripted",
 }
 RULES = "rule-based"
-_SET = ("query", "status", "ranked")
+NEEDS = ("cell.candidates", "cell.reading.cut", "cell.reading.candidates")
+_OWN_TYPES = {"amazon": ["product"], "mag": ["paper"]}  # older results call these changed
 
 
 @dataclass(frozen=True)
@@ -36,16 +31,6 @@ class Question:
     text: str
     cluster: str
     answers: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class PerQuery:
-    """``per_query.csv``: by question in stored order. ``values`` float64[n]; 0 where it failed."""
-
-    ids: tuple[str, ...]
-    failed: Bools
-    values: Mapping[str, Floats]
-    ranked: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,38 +86,12 @@ class Cell:
     @cached_property
     def per_query(self) -> PerQuery | None:
         """None where the file is missing: then nothing can be tested. UserError if damaged."""
-        path = self.path.with_name("per_query.csv")
-        if not path.is_file():
-            return None
-        csv.field_size_limit(1 << 30)
-        try:
-            with path.open(encoding="utf-8", newline="") as file:
-                rows = list(csv.DictReader(file, strict=True))
-            ids = tuple(row["query"] for row in rows)
-            names = [n for n in (rows[0] if rows else ()) if n not in _SET]
-            values = {n: column for n in names if (column := _column(rows, n)) is not None}
-            failed = np.array([row["status"] in ("failed", "missing") for row in rows], dtype=bool)
-            ranked = tuple(tuple(map(str, json.loads(row["ranked"]))) for row in rows)
-        except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
-            raise UserError(f"{path} is damaged ({error!r}): run the cell again") from None
-        if len(set(ids)) != len(ids) or len(ids) != self.data["counts"]["queries"]:
-            raise UserError(f"{path} does not belong to its result.json: run the cell again")
-        return PerQuery(ids, failed, values, ranked)
+        return read_per_query(self.path, self.data)
 
     def clusters(self, ids: Iterable[str]) -> list[str]:
         """The cluster of each question; "" for one by itself."""
         known = self.questions
         return [known[i].cluster if i in known else "" for i in ids]
-
-
-def _column(rows: Sequence[Mapping[str, Any]], name: str) -> Floats | None:
-    """None where no question has a value; else one without counts as 0, as in the means."""
-    if all(row[name] == "" for row in rows):
-        return None
-    out = np.array([float(row[name] or 0.0) for row in rows])
-    if not ((out >= 0) & (out <= 1)).all():
-        raise ValueError(f"{name} is not between 0 and 1")
-    return out
 
 
 def find(paths: Sequence[str | Path]) -> list[Path]:
@@ -171,17 +130,10 @@ def _of_sweep(file: Path) -> list[Path]:
 
 
 def load(path: Path) -> Cell:
-    """One result. UserError where it cannot be read."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        _ = data["cell"]["reading"]["cut"], data["cell"]["reading"]["agents"], data["cell"]["graph"]
-        _ = data["measures"].items(), data["counts"]["queries"], data["cell"]["cell_id"]
-        return Cell(path, filled(data))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise UserError(
-            f"{path} is no result.json ({reason}); give one that run.py wrote"
-        ) from None
+    """One result with the questions beside it. UserError where they are damaged or disagree."""
+    cell = Cell(path, filled(read_result(path, NEEDS)))
+    _ = cell.per_query  # read once, now: a mean that its questions do not have is never printed
+    return cell
 
 
 def load_all(paths: Sequence[Path]) -> list[Cell]:
@@ -219,9 +171,16 @@ def filled(data: Mapping[str, Json]) -> dict[str, Json]:
     module = str(backbone.get("target", "")).partition(":")[0]
     model = _NO_MODEL.get(module) or backbone.get("model")
     cell.setdefault("identity", {})
-    blank: dict[str, Json] = {"changed": {}, "backbone": None, "preset": "", "credit": ""}
+    blank: dict[str, Json] = {
+        "changed": {},
+        "forced": {},
+        "backbone": None,
+        "preset": "",
+        "credit": "",
+    }
     blank |= {"gold": "answer_ids", "repeat": 0, "tuned": "", "seed": 0}
     cell = {**blank, **cell}
+    cell["changed"] = _changed(cell)
     if module in _NO_MODEL or "backbone_model" not in cell:
         cell["backbone_model"] = model if cell["backbone"] else None
     cell.setdefault("is_llm", bool(cell["backbone"]) and module not in _NO_MODEL)
@@ -242,3 +201,10 @@ def filled(data: Mapping[str, Json]) -> dict[str, Json]:
     for key in ("single_agents", "usage", "strata", "environment"):
         out.setdefault(key, {})
     return out
+
+
+def _changed(cell: Mapping[str, Json]) -> dict[str, Json]:
+    """Without the candidates that are the graph's own, which older versions named."""
+    own = _OWN_TYPES.get(cell["graph"])
+    given = {"candidates": own and "+".join(own), "search.types": own}
+    return {k: v for k, v in cell["changed"].items() if v is None or v != given.get(k)}

@@ -10,11 +10,12 @@ import numpy as np
 
 from ark.errors import UserError, unknown
 from ark.records import Json
-from ark.report.cells import Bools, Cell, Floats, PerQuery, load
+from ark.report.cells import Cell, load
 from ark.report.entry import Entry
 from ark.report.grid import MEASURES
 from ark.report.names import full_name
 from ark.report.paired import ALPHA, is_rate
+from ark.report.per_query import Bools, Floats, PerQuery
 from ark.report.unlike import data_differences, treatment_differences
 from ark.scoring.statistics import Comparison, compare_paired, failure_difference, holm
 

@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from ark.records import Json
-from ark.report.cells import Cell, Floats
+from ark.report.cells import Cell
+from ark.report.per_query import Floats
 from ark.run.identity import canonical_json
 from ark.scoring.intervals import Estimate
 from ark.scoring.statistics import two_level
@@ -148,8 +149,6 @@ def row_key(cell: Cell) -> str:
     """Equal for cells that share a row, whatever their graph: method, backbone and settings."""
     c = cell.cell
     names = [c[k] for k in ("method", "backbone", "preset", "ablation", "changed", "gold")]
-    # Which types may be answers belongs to the graph, and stands in the treatment.
-    names[4] = {k: v for k, v in c["changed"].items() if k != "candidates"}
     reading = {k: v for k, v in c["reading"].items() if k != "candidate_types" and v is not None}
     if "steps" not in reading:
         reading.pop("over_budget", None)

@@ -11,8 +11,10 @@ from ark.report.grid import Column, Grid, Row, plainness
 from ark.report.paired import ALPHA, Difference, differ, failure_p
 from ark.report.unlike import treatment_differences
 from ark.scoring.statistics import holm
+from ark.text import one_line
 
 OWN_PROMPT = "ours"
+MOST_NAMED = 20  # names in a message
 Place = tuple[int, Column, str]  # row, column, measure
 
 
@@ -50,16 +52,25 @@ def matching(grid: Grid, baseline: str) -> list[int]:
     Raises UserError where it means none.
     """
     name = baseline.casefold()
-    found = [i for i, row in enumerate(grid.rows) if name in _names(row)]
+    found = [i for i, row in enumerate(grid.rows) if name in map(str.casefold, _names(row))]
     found = found or [i for i, row in enumerate(grid.rows) if row.name.casefold() == name]
     if not found:
-        choices = {row.name for row in grid.rows} | {row.method for row in grid.rows}
-        raise UserError(unknown("--baseline", baseline, choices))
+        raise UserError(_unknown(grid, baseline))
     return found
 
 
+def _unknown(grid: Grid, baseline: str) -> str:
+    """Names that are like it; where none is, all short ones."""
+    short = sorted({name for row in grid.rows for name in _names(row)}, key=len)
+    found = unknown("--baseline", baseline, {row.name for row in grid.rows} | set(short))
+    if "did you mean" in found or "choices:" in found:
+        return found
+    some = ", ".join(one_line(name) for name in short[:MOST_NAMED])
+    return f"{found}; choose one of: {some}"
+
+
 def _names(row: Row) -> set[str]:
-    """What a row answers to, lower case."""
+    """What a row answers to."""
     cell = row.any.first.cell
     names = {row.method, f"{row.method} · {row.backbone}", cell["preset"], cell["ablation"]}
     names.add("".join(c for c in row.method if c.isalnum()))
@@ -68,7 +79,7 @@ def _names(row: Row) -> set[str]:
         names.add(fusion["kind"])
     if "prompt" in (cell["identity"].get("method") or {}):
         names.add(cell["changed"].get("prompt", OWN_PROMPT))
-    return {str(name).casefold() for name in names if name}
+    return {str(name) for name in names if name}
 
 
 def chosen(
@@ -150,12 +161,12 @@ def best(grid: Grid, rivals: Mapping[tuple[Column, str], Mapping[int, float]]) -
 def ranked(means: Mapping[int, float]) -> dict[int, int]:
     """1 for the highest mean and 2 for the next lower one; equals share a place.
 
-    Nothing where all are equal.
+    Nothing where all are equal, and none for a mean of 0.
     """
     levels = sorted(set(means.values()), reverse=True)[:2]
     if len(levels) < 2:
         return {}
-    return {i: levels.index(m) + 1 for i, m in means.items() if m in levels}
+    return {i: levels.index(m) + 1 for i, m in means.items() if m and m in levels}
 
 
 def _reason(grid: Grid, column: Column, entries: Sequence[tuple[int, Entry]]) -> str:

@@ -41,8 +41,8 @@ def preset(result: Mapping[str, Json]) -> str:
 def settings(result: Mapping[str, Json], *, of_row: bool = False) -> list[str]:
     """Ablation, changed settings and reading, as far as they are no defaults.
 
-    So no two rows look alike. ``of_row``: without the number of the repetition and the candidate
-    types, in which the cells of one row of a grid may differ.
+    So no two rows look alike. ``of_row``: without the number of the repetition, in which the cells
+    of one row of a grid may differ.
     """
     cell = result["cell"]
     ablation = cell.get("ablation") or FULL
@@ -50,7 +50,7 @@ def settings(result: Mapping[str, Json], *, of_row: bool = False) -> list[str]:
     if ablation != FULL:
         parts.append(str(ablation))
     for name, value in cell["changed"].items():
-        if name != IMPLIED.get(ablation) and not (of_row and name == "candidates"):
+        if name != IMPLIED.get(ablation):
             parts.append(f"{name}={Path(value).name if isinstance(value, str) else value}")
     parts += _reading(cell["reading"], before=False)
     if cell.get("gold", GOLD) != GOLD:
@@ -70,8 +70,8 @@ def _reading(reading: Mapping[str, Json], *, before: bool) -> list[str]:
             parts.append(f"{agents} of {pool} agents" if some else f"{agents} agents")
         if fusion:
             parts[-1] += f", {fusion['kind']}"
-            if fusion["ties"] != "earliest_position":
-                parts.append(f"ties {fusion['ties']}")
+            ties = fusion.get("ties", "earliest_position")
+            parts += [f"ties {ties}"] if ties != "earliest_position" else []
         return parts
     if reading.get("steps") is not None:
         empty = " (longer counts as empty)" if reading.get("over_budget") == "as_published" else ""

@@ -12,6 +12,7 @@ from ark.report.names import title
 from ark.report.sheet import Sheet
 from ark.report.shown import join
 from ark.report.spread import prompt_lines
+from ark.report.tables import forced, partly, percent
 from ark.report.unlike import SHOWN, treatment_differences
 
 SPREAD = "hit@1"
@@ -199,16 +200,29 @@ def _questions(grid: Grid) -> list[str]:
             n = entry.first.data["counts"]["queries"]
             text = f"{entry.failures:g} of {n} questions failed or are missing"
             out.append(f"{column.label}, {name}: {text}{_answered(entry)}.")
+        for cell in entry.cells:
+            of = f" repeat {cell.cell['repeat']}" if entry.repeats > 1 else ""
+            out += [f"{column.label}, {name}{of}: {text}." for text in partly(cell.data)]
+    out += _forced(grid)
     tuned = [(name, e.first.cell["tuned"]) for name, _, e in _entries(grid)]
     return [*out, *dict.fromkeys(f"{name}: tuned: {text}." for name, text in tuned if text)]
+
+
+def _forced(grid: Grid) -> list[str]:
+    """Settings that a graph does not leave to the user: one line a graph and setting."""
+    found: dict[tuple[Column, str], list[str]] = {}
+    for name, column, entry in _entries(grid):
+        for text in forced(entry.first.data):
+            whose = found.setdefault((column, text), [])
+            whose += [name] if name not in whose else []
+    return [f"{c.label}: {text} ({join(names)})." for (c, text), names in found.items()]
 
 
 def _answered(entry: Entry) -> str:
     found = entry.first.data["measures"].get(SPREAD, {}).get("answered_only")
     if entry.repeats > 1 or not found or found.get("mean") is None:
         return ""
-    text = f"{100 * found['mean']:.1f} [{100 * found['low']:.1f}, {100 * found['high']:.1f}]"
-    return f"; Hit@1 {text} over {found['n']} answered"
+    return f"; Hit@1 {percent(found)} over {found['n']} answered"
 
 
 def _lift(sheet: Sheet) -> list[str]:

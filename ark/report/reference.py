@@ -205,7 +205,7 @@ def _versions(figure: Figure, cell: Cell) -> list[str]:
     """Other versions of model, index, settings or data than the published row had."""
     c, out = cell.cell, []
     ours = str(c["backbone_model"] or "").rpartition("/")[2]
-    if figure.backbone and ours != figure.backbone:
+    if figure.backbone and _spelled(ours) != _spelled(figure.backbone):
         out.append(f"version {figure.backbone} there, {ours} here")
     search = c["identity"].get("search") or {}
     index = search.get("tokenizer") == "bm25s" and search.get("documents") == "text"
@@ -234,8 +234,12 @@ def model_name(model: str | None) -> str:
 
     ``openai/gpt-4.1-2025-04-14`` is ``gpt-4.1``, ``ollama/qwen3:8b`` is ``qwen3-8b``.
     """
-    name = str(model or "").rpartition("/")[2].lower().replace(":", "-")
-    return _DATE.sub("", name)
+    return _DATE.sub("", _spelled(str(model or "").rpartition("/")[2]))
+
+
+def _spelled(name: str) -> str:
+    """Case, and the colon that some servers write, are spelling and no version."""
+    return name.lower().replace(":", "-")
 
 
 def _variants(cell: Cell) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from ark.records import Json
 from ark.report.names import full_name, row_name, title
 from ark.report.reference import footer_line
+from ark.text import one_line
 
 COLUMNS = ("hit@1", "hit@5", "recall@20", "mrr")
 TITLES = {measure: title(measure) for measure in COLUMNS}
@@ -25,8 +26,10 @@ __all__ = [
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """An aligned table; cells with a bar in them are escaped."""
-    cells = [[c.replace("|", "\\|") for c in row] for row in (header, *rows)]
+    """An aligned table. Whatever a cell holds, it stays one cell: bars are escaped, and line ends
+    and control characters become spaces.
+    """
+    cells = [[one_line(c).replace("|", "\\|") for c in row] for row in (header, *rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
     lines = [
         "| " + " | ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) + " |"
@@ -37,9 +40,11 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def percent(estimate: Mapping[str, Json] | None) -> str:
-    """``41.2 [37.0, 45.5]``: mean and 95 % interval in percent."""
+    """``41.2 [37.0, 45.5]``: mean and 95 % interval in percent, if it has one."""
     if not estimate or estimate["mean"] is None:
         return ABSENT
+    if estimate["low"] is None:
+        return f"{100 * estimate['mean']:.1f}"
     mean, low, high = (100 * estimate[k] for k in ("mean", "low", "high"))
     return f"{mean:.1f} [{low:.1f}, {high:.1f}]"
 
@@ -113,7 +118,23 @@ def footer(results: Sequence[Mapping[str, Json]]) -> str:
         if differ is not None:
             n = result["counts"]["ok"] + result["counts"]["limit"]
             lines.append(f"{where(result)}: agents' lists differ on {differ} of {n} questions.")
+        lines += [f"{where(result)}: {text}." for text in (*partly(result), *forced(result))]
     published = (footer_line(result, TITLES) for result in results)
     lines += dict.fromkeys(line for line in published if line)
     thanks = dict.fromkeys(str(r["cell"]["credit"]) for r in results if r["cell"]["credit"])
-    return "\n".join([*lines, *(f"Data: {c}" for c in thanks)])
+    return "\n".join(map(one_line, [*lines, *(f"Data: {c}" for c in thanks)]))
+
+
+def partly(result: Mapping[str, Json]) -> list[str]:
+    """That questions failed under some choices of agents; nothing where none did."""
+    some = result["counts"].get("partly_failed")
+    questions = "question" if some == 1 else "questions"
+    text = f"{some} {questions} failed under some choices of agents, which score 0 there"
+    return [text] if some else []
+
+
+def forced(result: Mapping[str, Json]) -> list[str]:
+    """Settings that the graph does not leave to the user; nothing where it leaves all."""
+    given = result["cell"].get("forced")
+    named = ", ".join(f"{name}={value}" for name, value in (given or {}).items())
+    return [f"{named} whatever is asked for, as this graph's ids tell something"] if given else []

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import multiprocessing
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -151,63 +148,41 @@ def run_jobs(
     """Run every job; one that fails does not stop the others. In the order of ``jobs``.
 
     ``limits`` are of all jobs together. After an interruption the jobs that were not run are None.
-    ``tell(number, text)`` hears of the start and end of each. Raises UserError where the limit in
-    money cannot be kept.
+    ``tell(number, text)`` hears of each. Failed agents of a run are done again once, by its first
+    job; its other readings are of what that left. Raises UserError where the limit in money cannot
+    be kept.
     """
     limits = limits or Limits()
-    before = _spent(jobs) if limits != Limits() else Usage()
-    bundles = list(_bundles(jobs))
+    before = spent(jobs) if limits != Limits() else Usage()
     group = sweep_id(jobs) if len(jobs) > 1 else None
-    if n_jobs == 1 or len(bundles) == 1:
-        purse = Purse(limits, "sweep_budget")
-        purse.add(before)
-        return _here(jobs, bundles, purse, group, tell)
-    return _side_by_side(jobs, bundles, n_jobs, limits, before, group, tell)
+    if n_jobs > 1 and len(bundles := _bundles(jobs)) > 1:
+        from ark.run.side_by_side import side_by_side
 
-
-def _bundles(jobs: Sequence[Job]) -> Iterator[list[int]]:
-    """Numbers of jobs that share a run folder, where only one process at a time may write."""
-    found: dict[str, list[int]] = {}
-    for number, job in enumerate(jobs):
-        found.setdefault(_key(job.spec, "agents"), []).append(number)
-    return iter(found.values())
-
-
-def _spent(jobs: Sequence[Job]) -> Usage:
-    """What the runs of a sweep cost so far, each once."""
-    folders: dict[Path, None] = {}
-    for job in jobs:
-        try:
-            session = open_session(job.spec, job.transport.results_dir, describe=False)
-        except ArkError:
-            continue  # the job itself will say so
-        folders[session.folder] = None
-    return summed([spent_before(f, read_journal(f)) for f in folders if f.is_dir()])
-
-
-def _here(
-    jobs: Sequence[Job],
-    bundles: Sequence[Sequence[int]],
-    purse: Purse,
-    group: str | None,
-    tell: Callable[[int, str], None],
-) -> list[JobEnd | None]:
+        return side_by_side(jobs, bundles, n_jobs, limits, before, group, tell)
+    purse = Purse(limits, "sweep_budget")
+    purse.add(before)
     ends: list[JobEnd | None] = [None] * len(jobs)
-    for number in sorted(n for bundle in bundles for n in bundle):
-        tell(number, jobs[number].name)
-        ends[number] = run_job(jobs[number], purse, group)
-        if ends[number].state == "interrupted":  # type: ignore[union-attr]
+    settled: set[Path] = set()
+    for number, job in enumerate(jobs):
+        tell(number, job.name)
+        end = ends[number] = run_job(job, purse, group, settled)
+        if end.state == "interrupted":
             break
     return ends
 
 
-def run_job(job: Job, purse: Purse | None = None, group: str | None = None) -> JobEnd:
+def run_job(
+    job: Job,
+    purse: Purse | None = None,
+    group: str | None = None,
+    settled: set[Path] | None = None,
+) -> JobEnd:
     """Run one cell with its tracker; whatever stops it is told, not raised."""
     try:
         settings = dict(job.tracker)
         # One service for all jobs: once it hangs, no later job waits for it.
         tracker = Careful(build(str(settings.pop("target")), "tracker", settings), _ABANDONED)
-        done = run_cell(job.spec, job.transport, tracker, purse=purse, group=group)
+        done = run_cell(job.spec, job.transport, tracker, purse=purse, group=group, settled=settled)
     except (InterruptedRunError, KeyboardInterrupt):
         return JobEnd("interrupted")
     except BudgetReachedError as error:
@@ -220,84 +195,26 @@ def run_job(job: Job, purse: Purse | None = None, group: str | None = None) -> J
     return JobEnd("done", done)
 
 
-# -- side by side ------------------------------------------------------------------------------
+def _bundles(jobs: Sequence[Job]) -> list[list[int]]:
+    """Numbers of jobs that share a run folder, where only one process at a time may write."""
+    found: dict[str, list[int]] = {}
+    for number, job in enumerate(jobs):
+        folder = _folder(job)
+        found.setdefault(str(number) if folder is None else str(folder), []).append(number)
+    return list(found.values())
 
-_PURSE: list[Purse] = []  # of a worker process
 
-
-def _side_by_side(
-    jobs: Sequence[Job],
-    bundles: Sequence[Sequence[int]],
-    n_jobs: int,
-    limits: Limits,
-    before: Usage,
-    group: str | None,
-    tell: Callable[[int, str], None],
-) -> list[JobEnd | None]:
-    context = multiprocessing.get_context("spawn")
-    spent = context.Array("d", 3)
-    Purse(limits, "sweep_budget", spent.get_obj(), spent.get_lock()).add(before)  # type: ignore[arg-type]
-    ends: list[JobEnd | None] = [None] * len(jobs)
-    pool = ProcessPoolExecutor(n_jobs, context, _start_worker, (limits, spent))
+def _folder(job: Job) -> Path | None:
     try:
-        running: dict[Future[list[JobEnd]], Sequence[int]] = {}
-        for bundle in bundles:
-            quiet = [
-                replace(jobs[n], transport=replace(jobs[n].transport, progress=False))
-                for n in bundle
-            ]
-            running[pool.submit(_work, quiet, group)] = bundle
-        _collect(running, ends, jobs, tell)
-    except KeyboardInterrupt:  # workers heard it too: they let their agents end
-        pool.shutdown(wait=True, cancel_futures=True)
-        for future, bundle in running.items():
-            if future.done() and not future.cancelled() and future.exception() is None:
-                _take(ends, bundle, future.result())
-        first = next((i for i, end in enumerate(ends) if end is None), 0)
-        ends[first] = ends[first] or JobEnd("interrupted")
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-    return ends
+        return open_session(job.spec, job.transport.results_dir, describe=False).folder
+    except ArkError:
+        return None  # the job itself will say so
 
 
-def _collect(
-    running: Mapping[Future[list[JobEnd]], Sequence[int]],
-    ends: list[JobEnd | None],
-    jobs: Sequence[Job],
-    tell: Callable[[int, str], None],
-) -> None:
-    left = set(running)
-    while left:
-        finished, left = wait(left, return_when="FIRST_COMPLETED")
-        for future in finished:
-            bundle = running[future]
-            try:
-                found = future.result()
-            except BrokenProcessPool:
-                text = "its process ended without a word (killed, or out of memory)"
-                found = [JobEnd("failed", reason=text)] * len(bundle)
-            _take(ends, bundle, found)
-            for number in bundle:
-                end = ends[number]
-                tell(number, f"{jobs[number].name}: {'not run' if end is None else end.state}")
-
-
-def _take(ends: list[JobEnd | None], bundle: Sequence[int], found: Sequence[JobEnd]) -> None:
-    for number, end in zip(bundle, found, strict=False):  # an interrupted bundle ends early
-        ends[number] = end
-
-
-def _start_worker(limits: Limits, spent: Any) -> None:
-    _PURSE[:] = [Purse(limits, "sweep_budget", spent.get_obj(), spent.get_lock())]
-
-
-def _work(jobs: Sequence[Job], group: str | None) -> list[JobEnd]:
-    out = []
-    for job in jobs:
-        out.append(run_job(job, _PURSE[0], group))
-        if out[-1].state == "interrupted":
-            break
-    return out
+def spent(jobs: Sequence[Job]) -> Usage:
+    """What the runs of these jobs cost so far, each once."""
+    folders = dict.fromkeys(folder for job in jobs if (folder := _folder(job)) is not None)
+    return summed([spent_before(f, read_journal(f)) for f in folders if f.is_dir()])
 
 
 def check_n_jobs(n_jobs: object) -> int:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from ark.backbone.reliable import BEFORE_REQUEST
 from ark.errors import ArkError, BudgetReachedError, FatalBackboneError, QueryLimitError
 from ark.protocols import Backbone
 from ark.records import AgentLine, Call, Completion, Json, Message, Usage
@@ -196,6 +197,7 @@ class Meter:
         await asyncio.sleep(0)  # rule-based backbones never wait: let signals and progress in
         self._check()
         started = time.monotonic()
+        before = BEFORE_REQUEST.set(self._check_purses)
         try:
             completion = await self._inner.complete(
                 messages,
@@ -211,6 +213,8 @@ class Meter:
             if error.usage is not None:  # paid, though nothing came of it
                 self._count(tag, error.usage, time.monotonic() - started)
             raise
+        finally:
+            BEFORE_REQUEST.reset(before)
         checked_completion(completion)
         self._count(tag, completion.usage, time.monotonic() - started)
         if self._watch is not None:
@@ -219,13 +223,16 @@ class Meter:
         self.system_fingerprint = completion.system_fingerprint
         return completion
 
-    def _check(self) -> None:
+    def _check_purses(self) -> None:
         try:
             for purse in self._purses:
                 purse.check()
         except BudgetReachedError as error:
             self.refused = error
             raise
+
+    def _check(self) -> None:
+        self._check_purses()
         limits, used = self._limits, self._used
         for name, spent, most in (
             ("calls", used.calls, limits.calls),

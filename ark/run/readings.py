@@ -37,6 +37,7 @@ class Scored:
     usage: Mapping[str, Usage]
     agents_differ: bool | None  # None: fewer than two lists
     singles: tuple[Row, ...] = ()
+    partly_failed: bool = False  # some choices of agents hold a failed one, and score 0
 
 
 def read(
@@ -90,22 +91,32 @@ class _Reader:
         lines = [None if line is None else within(line, self.reading) for line in found]
         present = [line for line in lines if line is not None]
         usage = _usage(present)
-        status = _standing(lines)
-        if status in ("failed", "missing"):
-            alone = (zero_row(),) * (len(lines) if len(lines) > 1 else 0)
+        many = len(lines) > 1
+        orders = self._orders()
+        failed = [any(_failed(lines[i]) for i in order) for order in orders]
+        if len(present) < len(lines) or all(failed):
+            status: Standing = "missing" if len(present) < len(lines) else "failed"
+            alone = (zero_row(),) * (len(lines) if many else 0)
             return Scored(query, status, (), zero_row(), usage, None, alone)
         one = _Question(self, query)
-        n = len(present)
-        if n == self.reading.agents:
-            orders = [tuple(range(n))]  # all of them, in their own order
-        else:
-            orders = list(permutations(range(n), self.reading.agents))
-        read = [one.values([present[i] for i in order]) for order in orders]
+        read = [
+            ((), zero_row()) if broken else one.values([present[i] for i in order])
+            for order, broken in zip(orders, failed, strict=True)
+        ]
         ranked, values = read[0] if len(read) == 1 else ((), _mean([row for _, row in read]))
-        many = len(present) > 1
-        singles = tuple(one.values([line])[1] for line in present) if many else ()
+        singles = tuple(
+            zero_row() if _failed(line) else one.values([line])[1] for line in present if many
+        )
+        status = "limit" if any(line.status == "limit" for line in present) else "ok"
         differ = len({line.nodes for line in present}) > 1 if many else None
-        return Scored(query, status, ranked, values, usage, differ, singles)
+        return Scored(query, status, ranked, values, usage, differ, singles, any(failed))
+
+    def _orders(self) -> list[tuple[int, ...]]:
+        """Numbers of agents in the order of their fusion: all of them, or every choice of some."""
+        n = self.reading.lists
+        if n == self.reading.agents:
+            return [tuple(range(n))]
+        return list(permutations(range(n), self.reading.agents))
 
 
 class _Question:
@@ -184,21 +195,16 @@ def within(line: AgentLine, reading: Reading) -> AgentLine:
 
 
 def _mean(rows: Sequence[Row]) -> Row:
+    """Of each measure; one that no row has stays None, one that some lack counts as 0 there."""
     out: dict[str, float | None] = {}
     for name in rows[0]:
-        values = [row[name] for row in rows]
-        known = [v for v in values if v is not None]
-        out[name] = math.fsum(known) / len(rows) if len(known) == len(rows) else None
+        known = [v for row in rows if (v := row[name]) is not None]
+        out[name] = math.fsum(known) / len(rows) if known else None
     return out
 
 
-def _standing(lines: Sequence[AgentLine | None]) -> Standing:
-    if any(line is None for line in lines):
-        return "missing"
-    statuses = {line.status for line in lines if line is not None}
-    if "failed" in statuses:
-        return "failed"
-    return "limit" if "limit" in statuses else "ok"
+def _failed(line: AgentLine | None) -> bool:
+    return line is not None and line.status == "failed"
 
 
 def _committed(

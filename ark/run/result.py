@@ -67,6 +67,7 @@ def _counts(scored: Sequence[Scored]) -> dict[str, Json]:
     for status in ("ok", "limit", "failed", "missing"):
         out[status] = sum(s.status == status for s in scored)
     differ = [s.agents_differ for s in scored if s.agents_differ is not None]
+    out["partly_failed"] = sum(s.partly_failed for s in scored)
     out["agents_differ"] = sum(differ) if differ else None
     return out
 

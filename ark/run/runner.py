@@ -56,12 +56,14 @@ def run_cell(
     *,
     purse: Purse | None = None,
     group: str | None = None,
+    settled: set[Path] | None = None,
 ) -> Done:
     """Run what is missing of a cell and write its result.
 
     ``method`` stands in for building the one that ``spec`` names (the Python entry point).
     ``purse`` is what the whole sweep may spend (it knows what was spent before), ``group`` the
-    sweep's id for trackers.
+    sweep's id for trackers. ``settled`` are run folders whose failed agents were done again by
+    this command already; this run is added.
 
     Raises UserError, FatalBackboneError, BudgetReachedError, or InterruptedRunError after Ctrl-C;
     in each case the journal keeps all that ended, and the same call goes on from there.
@@ -91,7 +93,10 @@ def run_cell(
         own = Purse(transport.budget)
         own.add(spent_before(session.folder, entries))
         purses = [own] if purse is None else [own, purse]
-        made = _run_pending(session, transport, writer, entries, purses)
+        redo = settled is None or session.folder not in settled
+        made = _run_pending(session, transport, writer, entries, purses, redo=redo)
+        if settled is not None:
+            settled.add(session.folder)
         if len(entries.outcomes) < len(session.queries):  # written and not kept in memory
             entries = read_journal(session.folder)
         done = _finish(session, entries, cache, time.monotonic() - started, made)
@@ -122,14 +127,16 @@ def _run_pending(
     writer: JournalWriter,
     entries: Entries,
     purses: Sequence[Purse],
+    *,
+    redo: bool,
 ) -> Usage:
-    """Returns what was asked of the backbone."""
+    """Run missing agents, and failed ones if ``redo``. Returns what was asked of the backbone."""
     agents = range(session.reading.lists)
     pending = [
         (query, agent)
         for query in session.queries
         for agent in agents
-        if not entries.ended(query.id, agent)
+        if not entries.ended(query.id, agent) and (redo or (query.id, agent) not in entries.agents)
     ]
     title = f"{session.spec.graph.source} {session.method.label}"
     open_queries = {query.id for query, _ in pending}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from ark.search import BM25
 
 DOCUMENTS = {"version": "1.1.0", "quirks": "official", "add_rel": False, "view": "stored"}
 IDS_FOLLOW_ANSWERS = ("amazon",)  # the order of node ids tells something (docs/graphs/amazon.md)
+CANDIDATE_TYPES = {"amazon": ("product",), "mag": ("paper",)}  # as in configs/graph
 ANNOUNCED = ("hpo", "cwe", *STARK_GRAPHS)
 
 
@@ -48,6 +49,8 @@ class Session:
     reading: Reading
     identity: Identity
     folder: Path
+    forced: Mapping[str, Json] = field(default_factory=dict)
+    """Settings that this graph does not leave to the user."""
 
     @property
     def reading_folder(self) -> Path:
@@ -56,16 +59,27 @@ class Session:
 
     def _other(self) -> dict[str, Json]:
         """Settings beside the method's that are not the defaults: rows must not look alike."""
-        out = {f"search.{k}": v for k, v in _changed_fields(self.spec.search).items()}
+        out = {
+            f"search.{k}": v
+            for k, v in _changed_fields(self.spec.search).items()
+            if not (k == "types" and v == self.spec.graph.candidate_types)
+        }
         for name, default in DOCUMENTS.items():
             value = self.spec.graph.settings.get(name, default)
             if self.spec.graph.source in STARK_GRAPHS and value != default:
                 out[f"graph.{name}"] = value
         if self.spec.seed:
             out["seed"] = self.spec.seed
-        if self.spec.graph.candidate_types:
-            out["candidates"] = "+".join(self.spec.graph.candidate_types)
+        types = self.spec.graph.candidate_types
+        if types != self.usual_types:
+            out["candidates"] = "+".join(types) if types else "every node"
         return out
+
+    @property
+    def usual_types(self) -> tuple[str, ...] | None:
+        """The node types that may be answers on this graph where nobody says otherwise."""
+        own = self.graph.manifest.get("notes", {}).get("candidate_types")
+        return CANDIDATE_TYPES.get(self.spec.graph.source, tuple(own) if own else None)
 
     def labels(self) -> dict[str, Json]:
         """What tables print of a cell, and what rows must share to be compared."""
@@ -79,10 +93,14 @@ class Session:
             "backbone": self.backbone.label if asked else None,
             "backbone_model": model.get("model", model.get("backbone")) if asked else None,
             "is_llm": asked and getattr(self.backbone, "is_llm", True),
-            "changed": {**_changed(self.method), **self._other()},
+            "changed": {
+                k: v
+                for k, v in {**_changed(self.method), **self._other()}.items()
+                if k not in self.forced
+            },
+            "forced": dict(self.forced),
             "ablation": _ablation(self.method),
             "split": self.spec.split,
-            "limit": self.spec.limit,
             "candidates": self.spec.candidates,
             "gold": self.spec.graph.settings.get("gold") or "answer_ids",
             "seed": self.spec.seed,
@@ -112,8 +130,10 @@ def open_session(
     # Method and backbone first: their mistakes are cheap to find, a graph may take minutes.
     if method is None:
         method = build(spec.method.target, "method", spec.method.settings)
+    forced: dict[str, Json] = {}
     if spec.graph.source in IDS_FOLLOW_ANSWERS and getattr(method, "handles", "") == "index":
-        method = replace(method, handles="opaque")  # type: ignore[type-var]
+        forced = {"handles": "opaque"}
+        method = replace(method, **forced)  # type: ignore[type-var]
     spec = _with_steps(spec, method)
     reading = spec.reading(method.agents)
     backbone = _backbone(spec)
@@ -145,7 +165,9 @@ def open_session(
     folder = results_dir.absolute() / "runs" / re.sub(r"[^A-Za-z0-9._-]+", "_", name)
     if describe:
         _describe(folder, identity, queries)
-    return Session(spec, graph, search, queries, method, backbone, reading, identity, folder)
+    return Session(
+        spec, graph, search, queries, method, backbone, reading, identity, folder, forced
+    )
 
 
 def _with_steps(spec: CellSpec, method: Method) -> CellSpec:
@@ -158,6 +180,8 @@ def _with_steps(spec: CellSpec, method: Method) -> CellSpec:
         raise UserError(
             f"steps={spec.steps}: what {method.label} does depends on its budget with these "
             "settings, so a shorter one cannot be read from it; set method.max_steps instead"
+            if hasattr(method, "max_steps")
+            else f"steps={spec.steps}: {method.label} takes no steps that could be counted"
         )
     most = getattr(method, "max_steps", None)
     return replace(spec, steps=None) if most is not None and spec.steps >= most else spec

@@ -67,7 +67,7 @@ class Work:
         asks_model = bool(getattr(session.backbone, "is_llm", True))
         self._ledger = Ledger(session.folder, everything=asks_model)
         self._left: Counter[str] = Counter()
-        self._reported: set[type[Exception]] = set()
+        self._reported: set[type[BaseException]] = set()
 
     def close_ended(self, pending: Sequence[tuple[Query, int]]) -> None:
         """Count what is open; close questions whose agents ended but whose line was lost."""
@@ -156,13 +156,13 @@ class Work:
             return Attempt(Ranking(()), "limit"), None
         except (QueryFailedError, RetryableError) as error:
             return _failed(), f"{type(error).__name__}: {error}"
-        except Exception as error:  # a plug-in's bug loses its question, not the run
+        except (Exception, SystemExit) as error:  # a plug-in's bug loses its question, not the run
             if method.probe is None:  # the caller's own function: the error is theirs to see
                 raise
             self._report(query, agent, error)
             return _failed(), _in_words(error, 300)
 
-    def _report(self, query: Query, agent: int, error: Exception) -> None:
+    def _report(self, query: Query, agent: int, error: BaseException) -> None:
         """The traceback into ``errors.log``; the first of its kind also as a line for the user."""
         path = self._session.folder / "errors.log"
         with path.open("a", encoding="utf-8", errors="replace") as file:
@@ -217,7 +217,7 @@ def scored(session: Session, entries: Entries, queries: Sequence[Query]) -> list
     )
 
 
-def _in_words(error: Exception, longest: int) -> str:
+def _in_words(error: BaseException, longest: int) -> str:
     """What a stranger's exception says; plug-ins' clients like to repeat keys."""
     return f"{type(error).__name__}: {one_line(str(error), secrets(), longest)}"
 

@@ -280,3 +280,17 @@ def test_a_stopped_run_resumes_to_the_same_result(
     parts = ("cell", "counts", "measures", "usage")
     a, b = (json.loads(p.read_text()) for p in (whole, again))
     assert [json.dumps(a[p]) for p in parts] == [json.dumps(b[p]) for p in parts]
+
+
+def test_the_budget_of_a_sweep_holds_for_one_cell_too(env: dict[str, str], toy: list[str]) -> None:
+    done = run(env, *toy, "sweep_budget.calls=5", code=3)
+    assert "sweep_budget.calls is spent" in done.stderr
+    assert done.stdout.startswith("resume: python run.py ")
+    done = run(env, *toy, "budget.calls=5", code=3)
+    assert "budget.calls is spent" in done.stderr
+    run(env, *toy)
+
+
+def test_quotes_around_a_choice(env: dict[str, str], toy: list[str]) -> None:
+    done = run(env, "-m", *toy, "limit=2", 'fusion=voting,"rrf"', "cut=5,5")
+    assert len(results(done.stdout)) == 2  # two readings, each once

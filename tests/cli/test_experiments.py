@@ -22,7 +22,7 @@ from ark.run.jobs import Job, plan
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CELLS = {
-    "paper_main": 6,
+    "paper_main": 9,
     "paper_backbones": 12,
     "paper_ablation": 12,
     "paper_aggregation": 4,

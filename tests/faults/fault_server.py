@@ -15,7 +15,7 @@ import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from fault_plan import FaultPlan, spoil
 
@@ -23,6 +23,8 @@ from ark.backbone import LexicalBackbone
 from ark.records import Message, ToolCall
 
 NAME = "rules-on-http"
+Reader: TypeAlias = asyncio.StreamReader
+Writer: TypeAlias = asyncio.StreamWriter
 Plan = Callable[[str, int], str | None]
 """``plan(conversation, attempt)``: a fault, ``STATUS CODE`` of an error for good, or None."""
 
@@ -111,7 +113,7 @@ class _Line:
         self._flying = 0
         self._mind = LexicalBackbone()
 
-    async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def talk(self, reader: Reader, writer: Writer) -> None:
         try:
             while (received := await _read(reader)) is not None:
                 self._flying += 1
@@ -130,8 +132,8 @@ class _Line:
         self,
         headers: dict[str, str],
         body: dict[str, Any],
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
+        reader: Reader,
+        writer: Writer,
     ) -> bool:
         books, key = self._books, _key_of(body)
         attempt = books.attempts[key]
@@ -189,7 +191,7 @@ class _Line:
         }
 
 
-async def _read(reader: asyncio.StreamReader) -> tuple[dict[str, str], dict[str, Any]] | None:
+async def _read(reader: Reader) -> tuple[dict[str, str], dict[str, Any]] | None:
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except asyncio.IncompleteReadError:
@@ -242,7 +244,7 @@ def _head(length: int, status: int = 200, more: str = "", kind: str = "applicati
 
 
 async def _send(
-    writer: asyncio.StreamWriter,
+    writer: Writer,
     status: int,
     content: bytes,
     more: str = "",
@@ -253,25 +255,21 @@ async def _send(
     return True
 
 
-def _reset(writer: asyncio.StreamWriter) -> bool:
+def _reset(writer: Writer) -> bool:
     raw = writer.get_extra_info("socket")
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     writer.transport.abort()
     return False
 
 
-async def _reset_in_body(
-    content: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> bool:
+async def _reset_in_body(content: bytes, reader: Reader, writer: Writer) -> bool:
     writer.write(_head(len(content)) + content[: len(content) // 2])
     await writer.drain()
     await asyncio.sleep(0.02)  # else the reset overtakes the half
     return _reset(writer)
 
 
-async def _stall(
-    content: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> bool:
+async def _stall(content: bytes, reader: Reader, writer: Writer) -> bool:
     """Half an answer, then silence until the client gives up."""
     writer.write(_head(len(content)) + content[: len(content) // 2])
     await writer.drain()
@@ -279,9 +277,7 @@ async def _stall(
     return False
 
 
-async def _dribble(
-    content: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> bool:
+async def _dribble(content: bytes, reader: Reader, writer: Writer) -> bool:
     """The whole answer, in ten pieces."""
     writer.write(_head(len(content)))
     size = len(content) // 10 + 1
@@ -292,25 +288,19 @@ async def _dribble(
     return True
 
 
-async def _html(
-    _content: bytes, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> bool:
+async def _html(_content: bytes, _reader: Reader, writer: Writer) -> bool:
     return await _send(writer, 200, b"<!doctype html><p>Welcome</p>", kind="text/html")
 
 
-async def _broken_json(
-    content: bytes, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> bool:
+async def _broken_json(content: bytes, _reader: Reader, writer: Writer) -> bool:
     return await _send(writer, 200, content[: len(content) // 2])
 
 
-async def _invalid_utf8(
-    content: bytes, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> bool:
+async def _invalid_utf8(content: bytes, _reader: Reader, writer: Writer) -> bool:
     return await _send(writer, 200, content.replace(b'"assistant"', b'"\xff\xfe\xfa"', 1))
 
 
-_Way = Callable[[bytes, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[bool]]
+_Way = Callable[[bytes, Reader, Writer], Awaitable[bool]]
 _WAYS: dict[str, _Way] = {
     "reset_in_body": _reset_in_body,
     "stall": _stall,

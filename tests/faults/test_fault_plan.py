@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from fault_plan import ACCIDENTS, ANSWERS, HARMLESS, WASTED, FaultPlan
 from fault_runs import (
+    REPOSITORY,
     Books,
     arguments,
     cell,
@@ -28,13 +29,14 @@ from fault_runs import (
 from fault_server import FaultServer, serving
 
 from ark.errors import BudgetReachedError, FatalBackboneError
-from ark.run import run_cell
+from ark.run import PluginSpec, run_cell
 from ark.run.spec import Limits
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 # What aiohttp thinks of a question with a megabyte of earlier words in it.
 pytestmark = pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
 TYPED = ("RetryableError: ", "QueryFailedError: ")
+# A time-out that is short enough for a test can strike a right answer on a busy machine.
+QUICK = tuple(kind for kind in ACCIDENTS if kind != "stall")
 ROUNDED = 1e-9  # sums of dollars in another order
 
 
@@ -102,8 +104,8 @@ def test_with_a_third_of_all_calls_misbehaving(
     with serving() as server:
         run_cell(cell(graph, server.url), transport(tmp_path / "clean"))
         check_books(server, tmp_path / "clean")
-    with serving(FaultPlan(1), 0.02) as server:
-        spec = cell(graph, server.url, client, timeout=5)
+    with serving(FaultPlan(1, accidents=QUICK), 0.02) as server:
+        spec = cell(graph, server.url, client)
         done = run_cell(spec, transport(tmp_path / "faulty"))
     assert sum(server.faults().values()) > 0.2 * len(server.requests)
     check_faulty_run(server, tmp_path / "faulty", tmp_path / "clean", done.data)
@@ -120,7 +122,7 @@ def test_each_fault_alone(few: Path, tmp_path: Path, kind: str) -> None:
     with serving() as calm:
         run_cell(cell(few, calm.url), transport(tmp_path / "clean"))
     with serving(plan) as server:
-        spec = cell(few, server.url, timeout=3 if kind == "stall" else 60)
+        spec = cell(few, server.url, timeout=5 if kind == "stall" else 60)
         done = run_cell(spec, transport(tmp_path / "faulty"))
     assert set(server.faults()) == {kind}
     check_books(server, tmp_path / "faulty")
@@ -159,11 +161,11 @@ def test_a_server_that_never_recovers_fails_its_questions_with_a_typed_reason(
 def test_money_passes_the_budget_by_no_more_than_the_calls_in_flight(
     graph: Path, tmp_path: Path, share: float
 ) -> None:
-    in_flight = 16
-    with serving(FaultPlan(3, share, answers=()), 0.02) as server:
-        spec = cell(graph, server.url, timeout=5)
+    in_flight = 16  # that the limiter lets out so early; 40 agents want to
+    with serving(FaultPlan(3, share, accidents=QUICK, answers=()), 0.02) as server:
+        spec = cell(graph, server.url)
         with pytest.raises(BudgetReachedError, match="of 40 questions done"):
-            run_cell(spec, transport(tmp_path, in_flight, budget=Limits(cost=0.05)))
+            run_cell(spec, transport(tmp_path, budget=Limits(cost=0.05)))
         calls = rows(run_folder(tmp_path) / "ledger.jsonl")
         costs = sorted((x["cost"] for x in calls), reverse=True)
         assert sum(costs) >= 0.05
@@ -174,10 +176,24 @@ def test_money_passes_the_budget_by_no_more_than_the_calls_in_flight(
             len(server.requests), *told, round((told[0] + 4 * told[1]) / 1e6, 9)
         )
         with pytest.raises(BudgetReachedError):
-            run_cell(spec, transport(tmp_path, in_flight, budget=Limits(cost=0.05)))
+            run_cell(spec, transport(tmp_path, budget=Limits(cost=0.05)))
         assert len(rows(run_folder(tmp_path) / "ledger.jsonl")) == len(calls)
-        done = run_cell(spec, transport(tmp_path, in_flight))
+        done = run_cell(spec, transport(tmp_path))
     assert done.data["counts"]["missing"] == 0
+
+
+def test_a_run_through_faults_can_be_replayed(few: Path, tmp_path: Path) -> None:
+    with serving(FaultPlan(2, 0.6, accidents=QUICK)) as server:
+        spec = cell(few, server.url, agents=2, send_seed=True)
+        recorded = run_cell(spec, transport(tmp_path / "recorded"))
+    assert server.faults()
+    target = "ark.backbone.replay:ReplayBackbone"
+    settings = {"run": str(run_folder(tmp_path / "recorded"))}
+    again = dataclasses.replace(spec, backbone=PluginSpec("replay", target, settings))
+    replayed = run_cell(again, transport(tmp_path / "replayed"))
+    for part in ("counts", "measures", "single_agents", "strata"):
+        assert replayed.data[part] == recorded.data[part]
+    assert replayed.data["usage"]["tokens"] == recorded.data["usage"]["tokens"]
 
 
 class Broken:

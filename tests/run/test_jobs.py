@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from ark.agent import Fusion
+from ark.errors import QueryFailedError
+from ark.records import Completion, Message, Usage
 from ark.run import CellSpec, GraphSpec, PluginSpec, Transport, run_cell
 from ark.run.jobs import Job, plan, run_jobs, sweep_id
 from ark.run.spec import Limits
@@ -24,6 +26,7 @@ PURE = ("counts", "measures", "usage", "strata", "single_agents")
 @pytest.fixture(autouse=True)
 def _data(monkeypatch: pytest.MonkeyPatch, data_root_path: Path) -> None:
     monkeypatch.setenv("ARK_DATA", str(data_root_path))
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
 
 
 def ark(**settings: Any) -> CellSpec:
@@ -155,3 +158,67 @@ def test_the_id_of_a_sweep_is_that_of_its_jobs(tmp_path: Path) -> None:
     assert sweep_id(jobs(tmp_path, BASE)) != sweep_id(
         jobs(tmp_path, replace(BASE, fusion=Fusion("rrf")))
     )
+
+
+@dataclass
+class Failing:
+    """Agent 2 always fails; with ``once`` only the first time, with ``leave`` by sys.exit."""
+
+    once: bool = False
+    leave: bool = False
+    identity: ClassVar[dict[str, str]] = {"backbone": "failing"}
+    label: ClassVar[str] = "failing"
+    is_llm: ClassVar[bool] = False
+    failures: ClassVar[list[int]] = [0]
+
+    async def complete(self, messages: Sequence[Message], **how: Any) -> Completion:
+        if how["draw"] == 2 and not (self.once and self.failures[0]):
+            self.failures[0] += 1
+            if self.leave:
+                raise SystemExit(3)
+            raise QueryFailedError("no")
+        return Completion(Message("assistant", "hm"), Usage(1), "stop", "m")
+
+
+def failing(**settings: bool) -> CellSpec:
+    Failing.failures[0] = 0
+    method = replace(BASE.method, settings={"max_steps": 2})
+    return replace(BASE, method=method, backbone=PluginSpec("f", "test_jobs:Failing", settings))
+
+
+def readings(spec: CellSpec) -> list[CellSpec]:
+    return [replace(spec, fusion=Fusion(kind)) for kind in ("voting", "ordering", "rrf")]
+
+
+def test_failed_agents_are_done_again_once_a_command(tmp_path: Path) -> None:
+    ends = run_jobs(jobs(tmp_path, *readings(failing())))
+    assert Failing.failures == [6]  # six questions, not three readings of them
+    assert [end.done.failed for end in ends if end and end.done] == [6, 6, 6]
+    run_jobs(jobs(tmp_path, *readings(failing())))
+    assert Failing.failures == [6]  # the next command tries again
+
+
+def test_readings_of_one_command_see_one_run(tmp_path: Path) -> None:
+    ends = run_jobs(jobs(tmp_path, *readings(failing(once=True))))
+    assert [end.done.failed for end in ends if end and end.done] == [1, 1, 1]
+    spec = failing(once=True)
+    Failing.failures[0] = 1  # it has failed already
+    ends = run_jobs(jobs(tmp_path, *readings(spec)))
+    assert [end.done.failed for end in ends if end and end.done] == [0, 0, 0]
+
+
+def test_a_plug_in_that_leaves_loses_its_question_only(tmp_path: Path) -> None:
+    (end,) = run_jobs(jobs(tmp_path, failing(leave=True)))
+    assert end is not None
+    assert end.done is not None
+    assert end.done.data["counts"]["failed"] == 6
+    assert "SystemExit" in end.done.reason
+
+
+def test_cells_that_turn_out_to_be_one_run_do_not_collide(tmp_path: Path) -> None:
+    bm25 = replace(BASE, method=PluginSpec("bm25", "baselines.bm25:BM25Baseline"))
+    random = PluginSpec("random", "ark.backbone.random_calls:RandomBackbone")
+    same = [bm25, replace(bm25, backbone=random), replace(bm25, limit=6, cut=5), BASE]
+    ends = run_jobs(jobs(tmp_path, *same), n_jobs=2)
+    assert states(ends) == ["done"] * 4
+    assert len(list((tmp_path / "runs").iterdir())) == 2

@@ -60,6 +60,7 @@ def test_missing_and_failed_score_zero_over_the_whole_split(toy_graph: Knowledge
         "limit": 0,
         "failed": 1,
         "missing": 1,
+        "partly_failed": 0,
         "agents_differ": None,
         "orders": 1,
     }
@@ -188,6 +189,25 @@ def test_fewer_agents_average_over_all_choices_and_orders(toy_graph: KnowledgeGr
     assert alone.values["hit@1"] == pytest.approx(1 / 3)
     missing = entries(agent("q2", 0, "p2"))
     assert scored(missing, toy_graph, Q2, agents=1, pool=3)[0].status == "missing"
+
+
+def test_a_failed_agent_fails_the_choices_that_hold_it(toy_graph: KnowledgeGraph) -> None:
+    found = entries(
+        agent("q2", 0, "p2"), agent("q2", 1, "h1"), agent("q2", 2, "p2", status="failed")
+    )
+    (one,) = scored(found, toy_graph, Q2, agents=1, pool=3)
+    assert (one.status, one.partly_failed) == ("ok", True)
+    assert one.values["hit@1"] == pytest.approx(1 / 3)
+    assert one.values["recall"] == pytest.approx(1 / 3)
+    (two,) = scored(found, toy_graph, Q2, agents=2, pool=3, fusion=Fusion("ordering"))
+    assert two.values["hit@1"] == pytest.approx(1 / 6)  # of (0,1) and (1,0), the first
+    assert two.values["hit@5"] == pytest.approx(2 / 6)
+    assert [row["hit@1"] for row in two.singles] == [1.0, 0.0, 0.0]
+    (three,) = scored(found, toy_graph, Q2, agents=3)
+    assert (three.status, three.partly_failed) == ("failed", False)
+    assert result(Identity({}, {}), {}, Reading(agents=1, pool=3), [one])["counts"]["failed"] == 0
+    every = entries(*(agent("q2", i, status="failed") for i in range(3)))
+    assert scored(every, toy_graph, Q2, agents=1, pool=3)[0].status == "failed"
 
 
 def test_impossible_pools_are_refused() -> None:
