@@ -69,9 +69,13 @@ def nearest(word: str, choices: Iterable[str], n: int = 3) -> list[str]:
 
 def unknown(kind: str, word: str, choices: Iterable[str]) -> str:
     """``unknown KIND 'WORD'; did you mean a, b or c? (all: ...)`` on one line."""
-    every = sorted(" ".join(str(c).split())[:80] for c in choices)  # strangers' names: one line
-    word = " ".join(str(word).split())[:80]
+    every = sorted(_printable(c) for c in choices)  # strangers' names: one line
+    word = _printable(word)
     close = nearest(word, every)
     hint = f"; did you mean {' or '.join(close)}?" if close else ""
     listing = f" (choices: {', '.join(every)})" if every and len(every) <= 20 else ""
     return f"unknown {kind} {word!r}{hint}{listing}"
+
+
+def _printable(word: object) -> str:
+    return " ".join("".join(c if c.isprintable() else " " for c in str(word)).split())[:80]

@@ -51,7 +51,12 @@ class Handles:
 def row(graph: Graph, handles: Handles, i: int) -> str:
     """``[handle] "name" | type``, the way every observation names a node."""
     name = json.dumps(clip(graph.name(i), NAME_LIMIT), ensure_ascii=False)
-    return f"[{handles.of(i)}] {name} | {clip(graph.type(i), NAME_LIMIT)}"
+    return f"[{handles.of(i)}] {name} | {unbarred(graph.type(i), NAME_LIMIT)}"
+
+
+def unbarred(name: str, limit: int) -> str:
+    """A type or relation in a row: a bar in it could pass for the start of another field."""
+    return clip(name, limit).replace("|", "¦")
 
 
 def match_of(graph: Graph, i: int, query: str) -> str:

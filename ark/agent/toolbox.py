@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ark.agent.arguments import Arguments, BadArgumentError, as_integer
-from ark.agent.observe import Handles, details, match_of, row, within_budget
+from ark.agent.observe import Handles, details, match_of, row, unbarred, within_budget
 from ark.agent.tools import (
     ADD,
     COMMON,
@@ -256,7 +256,7 @@ def _directions(relations: tuple[list[str], list[str]]) -> str:
     out, into = relations
     parts = []
     if out:
-        parts.append(f" | out: {', '.join(clip(r, 80) for r in out)}")
+        parts.append(f" | out: {', '.join(unbarred(r, 80) for r in out)}")
     if into:
-        parts.append(f" | in: {', '.join(clip(r, 80) for r in into)}")
+        parts.append(f" | in: {', '.join(unbarred(r, 80) for r in into)}")
     return "".join(parts)

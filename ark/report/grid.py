@@ -89,7 +89,9 @@ def grid(cells: Sequence[Cell], measures: Sequence[str] = ()) -> Grid:
         entries = [(i, row.entries[column]) for i, row in enumerate(rows) if column in row.entries]
         usual = most_common_data([entry for _, entry in entries])
         unlike |= {(i, column): usual for i, e in entries if not same_data(e.first, usual)}
-    return Grid(tuple(rows), tuple(sorted(columns)), tuple(dict.fromkeys(measures or MEASURES)), unlike)
+    return Grid(
+        tuple(rows), tuple(sorted(columns)), tuple(dict.fromkeys(measures or MEASURES)), unlike
+    )
 
 
 def _rows(columns: Mapping[Column, Sequence[Entry]]) -> list[Row]:

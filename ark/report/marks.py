@@ -60,13 +60,16 @@ def matching(grid: Grid, baseline: str) -> list[int]:
 
 
 def _unknown(grid: Grid, baseline: str) -> str:
-    """Names that are like it; where none is, all short ones."""
-    short = sorted({name for row in grid.rows for name in _names(row)}, key=len)
-    found = unknown("--baseline", baseline, {row.name for row in grid.rows} | set(short))
+    """Names that are like it; where none is, the shortest of all."""
+    every = [name for row in grid.rows for name in (row.method, *sorted(_names(row)), row.name)]
+    names: dict[str, str] = {}
+    for name in every:
+        names.setdefault(name.casefold(), name)
+    found = unknown("--baseline", baseline, names.values())
     if "did you mean" in found or "choices:" in found:
         return found
-    some = ", ".join(one_line(name) for name in short[:MOST_NAMED])
-    return f"{found}; choose one of: {some}"
+    some = sorted(names.values(), key=lambda name: (len(name), name))[:MOST_NAMED]
+    return f"{found} (some choices: {', '.join(map(one_line, some))})"
 
 
 def _names(row: Row) -> set[str]:

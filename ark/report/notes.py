@@ -75,8 +75,6 @@ def _span(values: Sequence[str]) -> str:
 
 def _treatments(grid: Grid) -> list[str]:
     """Settings outside the method: design, rule 11."""
-    every = list(_entries(grid))
-    first = every[0][2]
     unequal: dict[str, list[str]] = {}
     for column in grid.columns:
         entries = grid.at(column)
@@ -85,12 +83,22 @@ def _treatments(grid: Grid) -> list[str]:
             if differ:
                 text = f"{column.label}: {', '.join(differ)}: {grid.rows[entries[0][0]].name}"
                 unequal.setdefault(text, []).append(grid.rows[i].name)
-    hidden = ("candidates", "candidate_types", "cut")
-    shown = {k: v for k, v in first.treatment.items() if k not in hidden}
-    said = "; ".join(f"{k.replace('_', ' ')} {_value(v)}" for k, v in shown.items())
+    said = {column: _treatment(grid.at(column)[0][1]) for column in grid.columns}
     whose = "First row" if unequal else "Every row"
-    lines_ = [f"Unequal on {text} against {join(names)}." for text, names in unequal.items()]
-    return [f"{whose}: {said}.", *lines_]
+    out = [f"Unequal on {text} against {join(names)}." for text, names in unequal.items()]
+    if len(set(said.values())) == 1:
+        return [f"{whose}: {next(iter(said.values()))}.", *out]
+    return [*(f"{whose} of {c.label}: {text}." for c, text in said.items()), *out]
+
+
+def _treatment(entry: Entry) -> str:
+    """Settings outside the method, but for what the line of the graph says."""
+    hidden = ("candidates", "candidate_types", "cut")
+    shown = {k: v for k, v in entry.treatment.items() if k not in hidden}
+    relevance, types = shown.get("relevance"), entry.treatment.get("candidate_types")
+    if isinstance(relevance, dict) and types and relevance.get("types") == sorted(types):
+        shown["relevance"] = {**relevance, "types": "candidates"}
+    return "; ".join(f"{k.replace('_', ' ')} {_value(v)}" for k, v in shown.items())
 
 
 def _value(value: Json) -> str:

@@ -36,7 +36,13 @@ MALFORMED = (
     UserError,
 )
 COUNTS = frozenset(f.name for f in fields(Usage)) - {"cost"}
-UNCHECKED = ("timings", "environment", "lost", "cache")  # of result.json: nothing of the journal
+UNCHECKED = (
+    "timings",
+    "environment",
+    "lost",
+    "cache",
+    "requests",
+)  # of result.json: nothing of the journal
 
 
 @dataclass

@@ -1,22 +1,37 @@
-"""Labels of a result that also stand in the run's identity or in its reading: both must agree."""
+"""Labels of a result that follow from the run's identity or its reading: both must agree.
+
+What follows from neither is taken as it is: docs/bundles.md lists it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from ark.records import Json
-from ark.report.bundle_replay import Contents
+from ark.report.bundle_replay import DERIVED, Contents
 from ark.report.verify_difference import DifferenceError, same, same_json
+from ark.report.verify_settings import check_changed, shipped
+from ark.run.session import IDS_FOLLOW_ANSWERS
 
 NO_MODEL = (
     "ark.backbone.lexical:LexicalBackbone",
     "ark.backbone.random_calls:RandomBackbone",
     "ark.backbone.scripted:ScriptedBackbone",
 )  # shipped backbones behind which no model stands
+TAKEN = ("graph_version", "preset", "backbone", "tuned")  # these stand nowhere else
+KNOWN = frozenset(
+    (*DERIVED, *TAKEN, "graph", "split", "limit", "seed", "repeat", "candidates", "credit", "gold")
+) | {"method", "ablation", "changed", "forced", "treatment", "is_llm", "backbone_model"}
+FORCED = {"handles": "opaque"}
 
 
 def check_labels(file: str, contents: Contents, cell: Mapping[str, Json]) -> None:
-    """Raises DifferenceError at the first label that contradicts identity, reading or graph."""
+    """Raises DifferenceError at the first label that contradicts identity, reading or graph, or
+    that no result has.
+    """
+    for name, value in cell.items():
+        if name not in KNOWN:
+            raise DifferenceError(file, f"cell.{name}", "nothing", value)
     run, reading = contents.run, cell["reading"]
     expected = {
         "graph": run["graph"]["source"],
@@ -24,41 +39,70 @@ def check_labels(file: str, contents: Contents, cell: Mapping[str, Json]) -> Non
         "seed": run["seed"],
         "repeat": run.get("repeat", 0),
         "candidates": reading["candidates"],
+        "gold": run["questions"].get("gold", "answer_ids"),
         "credit": contents.about["graph"]["credit"],
     }
     for name, value in expected.items():
         if name in cell:
             same(file, f"cell.{name}", value, cell[name])
-    limit = cell.get("limit")
+    limit = cell.get("limit")  # of older versions
     if limit is not None and len(contents.queries) > limit:
         raise DifferenceError(file, "cell.limit", f"{len(contents.queries)} or more", limit)
-    _check_treatment(file, run, reading, cell.get("treatment") or {})
-    _check_settings(file, run, cell)
+    if "treatment" in cell:
+        _check_treatment(file, run, reading, cell["treatment"])
+    _check_forced(file, run, cell)
+    _check_method(file, run, cell)
+    check_changed(file, run, cell)
+    _check_backbone(file, run, cell)
 
 
 def _check_treatment(
     file: str, run: Mapping[str, Json], reading: Mapping[str, Json], found: Mapping[str, Json]
 ) -> None:
+    types = found["candidate_types"]
+    stated = None if types is None else sorted(set(types))
+    same(file, "cell.treatment.candidate_types", reading["candidate_types"], stated)
     expected = {
         "backfill": reading.get("backfill"),
         "relevance": run["search"],
         "candidates": reading["candidates"],
+        "candidate_types": types,
+        "rerank": None,
+        "seeds": "question",
+        "token_budget": None,
     }
-    for name, value in expected.items():
-        if name in found:
-            same_json(file, value, found[name], f"cell.treatment.{name}")
-    if "candidate_types" in found:
-        types = found["candidate_types"]
-        stated = None if types is None else sorted(set(types))
-        same(file, "cell.treatment.candidate_types", reading["candidate_types"], stated)
+    same_json(file, expected, dict(found), "cell.treatment")
 
 
-def _check_settings(file: str, run: Mapping[str, Json], cell: Mapping[str, Json]) -> None:
-    """Changed settings are those of the run; without a backbone no model made the calls."""
-    for name, value in (cell.get("changed") or {}).items():
-        stands = run["method"].get(name, run["search"].get(name.removeprefix("search.")))
-        if stands is not None and name not in ("prompt", "candidates", "seed"):
-            same_json(file, stands, value, f"cell.changed.{name}")
+def _check_forced(file: str, run: Mapping[str, Json], cell: Mapping[str, Json]) -> None:
+    """Either nothing, or handles, on a graph whose ids tell something."""
+    forced = cell.get("forced")
+    if not forced:
+        same(file, "cell.forced", {}, forced or {})
+        return
+    allowed = run["graph"]["source"] in IDS_FOLLOW_ANSWERS
+    same_json(file, FORCED if allowed else {}, forced, "cell.forced")
+    same(file, "cell.forced.handles", run["method"].get("handles"), forced["handles"])
+
+
+def _check_method(file: str, run: Mapping[str, Json], cell: Mapping[str, Json]) -> None:
+    """The name of a shipped method, and of the ablation that its settings are."""
+    cls = shipped(run["method"])
+    if cls is None:
+        return
+    same(file, "cell.method", cls.label, cell["method"])
+    if "ablation" in cell:
+        ablations = getattr(cls, "ablations", {})
+        fits = (
+            name
+            for name, values in ablations.items()
+            if all(run["method"].get(field) == value for field, value in values.items())
+        )
+        same(file, "cell.ablation", next(fits, "full"), cell["ablation"])
+
+
+def _check_backbone(file: str, run: Mapping[str, Json], cell: Mapping[str, Json]) -> None:
+    """Without a backbone no model made the calls."""
     if run["backbone"] is None:
         for name in ("backbone", "backbone_model"):
             same(file, f"cell.{name}", None, cell.get(name))

@@ -15,6 +15,8 @@ from ark.report.bundle_backfill import backfill_lists
 from ark.report.bundle_records import text_sha256
 from ark.report.bundle_replay import Contents
 from ark.report.verify_difference import DifferenceError, same
+from ark.report.verify_settings import check_candidates
+from ark.run.session import CANDIDATE_TYPES
 
 
 def local_graph(content: str) -> KnowledgeGraph | None:
@@ -40,6 +42,7 @@ def check_local(
         note_backfill(contents, notes)
         return
     _check_nodes(contents, graph)
+    _check_candidates(contents, graph)
     passed.append(f"graph {content[:12]} is here: {len(contents.graph)} nodes have its types")
     asked = _questions(contents, graph, questions)
     if asked is None:
@@ -71,6 +74,18 @@ def _check_nodes(contents: Contents, graph: KnowledgeGraph) -> None:
         same(names.NODES, f"node {node}, equal", first, table.id(table.canonical(i)))
     for name, count in (("nodes", graph.n_nodes), ("edges", graph.n_edges)):
         same(names.ABOUT, f"graph.{name}", count, contents.about["graph"][name])
+
+
+def _check_candidates(contents: Contents, graph: KnowledgeGraph) -> None:
+    """Whether candidate types are the graph's own, which only the graph can say."""
+    own = graph.manifest.get("notes", {}).get("candidate_types")
+    for cell_id, data in contents.results.items():
+        cell = data["cell"]
+        usual = CANDIDATE_TYPES.get(cell["graph"], own)
+        if "forced" in cell:  # older versions did not know of them
+            found = dict(cell["changed"])
+            file = names.in_reading(cell_id, names.RESULT)
+            check_candidates(file, cell, found, usual, sure=True)
 
 
 def _questions(contents: Contents, graph: KnowledgeGraph, file: Path | None) -> list[Query] | None:

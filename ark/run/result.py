@@ -125,12 +125,16 @@ def _usage(usage: Usage, share: float) -> dict[str, Json]:
         "completion_tokens": of(usage.completion_tokens),
         "cached_tokens": of(usage.cached_tokens),
         "reasoning_tokens": of(usage.reasoning_tokens),
-        "retries": of(usage.retries),
-        "replayed": of(usage.replayed),
         "cost": None if usage.cost is None else round(usage.cost * share, 8),
         "invalid": of(usage.invalid),
         "fallbacks": of(usage.fallbacks),
     }
+
+
+def requests(scored: Sequence[Scored]) -> dict[str, Json]:
+    """What depends on how a run went: further requests of calls, and calls that the cache had."""
+    usage = summed([used for s in scored for used in s.usage.values()])
+    return {"retries": usage.retries, "replayed": usage.replayed}
 
 
 def timings(

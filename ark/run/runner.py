@@ -23,7 +23,7 @@ from ark.run.identity import asks_backbone
 from ark.run.journal import Entries, JournalWriter, cannot_write, read_journal
 from ark.run.meter import Watch, lost, spent_before
 from ark.run.progress import Progress
-from ark.run.result import per_query_csv, result, timings, write_atomic
+from ark.run.result import per_query_csv, requests, result, timings, write_atomic
 from ark.run.session import Session, open_session
 from ark.run.spec import CellSpec, Transport
 from ark.run.trackers import Careful, NoTracker
@@ -179,6 +179,7 @@ def _finish(session: Session, entries: Entries, cache: Cache, seconds: float, ma
     data = result(session.identity, session.labels(), session.reading, rows)
     data["timings"] = timings(entries, rows, session.reading, seconds)
     data["environment"] = environment(session.graph.path)
+    data["requests"] = requests(rows)
     data["lost"] = lost(session.folder, entries)
     data["cache"] = {"mode": cache.mode, **asdict(cache.counters)}
     path = session.reading_folder / "result.json"

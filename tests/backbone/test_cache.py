@@ -11,7 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,22 @@ from ark.backbone.limiter import Limiter
 from ark.backbone.reliable import Reliable
 from ark.errors import UserError
 from ark.records import Completion, Message, ToolCall, Usage
+
+_OPEN: list[Cache] = []
+
+
+def opened(path: Path, mode: str = "read_write") -> Cache:
+    """A cache that is closed when its test ends."""
+    _OPEN.append(Cache(path, mode))
+    return _OPEN[-1]
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    while _OPEN:
+        _OPEN.pop().close()
+
 
 ANSWER = Completion(
     Message("assistant", None, (ToolCall("c1", "finish", "{}"),)),
@@ -81,7 +97,7 @@ def reliable(inner: Counting, cache: Cache, seed: int = 0) -> Reliable:
 @pytest.mark.parametrize("field", sorted(OTHER))
 def test_every_field_of_a_call_changes_the_key(tmp_path: Path, field: str) -> None:
     inner = Counting()
-    backbone = reliable(inner, Cache(tmp_path / "c.sqlite"))
+    backbone = reliable(inner, opened(tmp_path / "c.sqlite"))
     first = ask(backbone)
     again = ask(backbone)
     assert inner.calls == 1
@@ -94,7 +110,7 @@ def test_every_field_of_a_call_changes_the_key(tmp_path: Path, field: str) -> No
 
 
 def test_model_sampling_and_seed_change_the_key(tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "c.sqlite")
+    cache = opened(tmp_path / "c.sqlite")
     for inner, seed in (
         (Counting(), 0),
         (Counting(), 1),
@@ -109,12 +125,12 @@ def test_model_sampling_and_seed_change_the_key(tmp_path: Path) -> None:
 
 
 def test_an_answer_comes_back_whole_and_the_first_one_stays(tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "deep" / "c.sqlite")
+    cache = opened(tmp_path / "deep" / "c.sqlite")
     key = key_of({"a": 1})
     assert cache.get(key) is None
     cache.put(key, ANSWER)
     cache.put(key, Completion(Message("assistant", "later"), Usage(), "stop", "m"))
-    found = Cache(tmp_path / "deep" / "c.sqlite").get(key)
+    found = opened(tmp_path / "deep" / "c.sqlite").get(key)
     assert found is not None
     assert found.message == ANSWER.message
     assert (found.model, found.system_fingerprint) == ("model-2026-01-01", "fp_1")
@@ -130,12 +146,12 @@ def test_modes(tmp_path: Path) -> None:
         Cache(path, "read_only")
     with pytest.raises(UserError, match="did you mean read_only"):
         Cache(path, "readonly")
-    Cache(path).put("k", ANSWER)
-    reader = Cache(path, "read_only")
+    opened(path).put("k", ANSWER)
+    reader = opened(path, "read_only")
     reader.put("new", ANSWER)
     assert reader.get("k") is not None
     assert reader.get("new") is None
-    off = Cache(tmp_path / "none.sqlite", "off")
+    off = opened(tmp_path / "none.sqlite", "off")
     off.put("k", ANSWER)
     assert off.get("k") is None
     assert not (tmp_path / "none.sqlite").exists()
@@ -153,7 +169,7 @@ def test_what_is_no_cache_is_one_line(tmp_path: Path) -> None:
 
 
 def _fill(path: str, name: int) -> None:
-    cache = Cache(Path(path))
+    cache = Cache(Path(path))  # closed with its process
     for i in range(60):
         cache.put(f"{i % 40}", ANSWER)
         cache.put(f"{name}-{i}", ANSWER)
@@ -195,7 +211,7 @@ def test_a_kill_in_mid_write_leaves_a_whole_file(tmp_path: Path) -> None:
     said = 25 + sum(1 for line in process.stdout if line.strip())
     process.stdout.close()
     process.wait()
-    cache = Cache(path)
+    cache = opened(path)
     assert all(cache.get(str(i)) is not None for i in range(26))
     assert said >= 25
     cache.put("after", ANSWER)

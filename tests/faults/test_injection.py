@@ -47,7 +47,11 @@ HOSTILE = (
 
 
 def made(folder: Path, texts: Sequence[str]) -> KnowledgeGraph:
-    """A graph whose every field holds these texts."""
+    """A graph whose every field holds these texts.
+
+    Types and relations stand unquoted in a row: a bar in them can look like another field, though
+    it cannot leave the line. They get none here.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     n = len(texts)
     nodes = {

@@ -142,16 +142,23 @@ def _write_result(
         "reading": reading,
         **changed.get("cell", {}),
     }
-    estimate = {"mean": 0.5, "low": 0.4, "high": 0.6, "n": n}
+    shares = {m: sum(row[m] for row in values.values()) / n if values else 0.5 for m in HIT}
+    estimates = {
+        m: {"mean": x, "low": max(0.0, x - 0.1), "high": min(1.0, x + 0.1), "n": n}
+        for m, x in shares.items()
+        if values or m in ("hit@1", "recall@20")
+    }
     result = {
         "cell": cell,
         "counts": {"queries": n, "ok": n, "limit": 0, "failed": 0, "missing": 0},
-        "measures": {"hit@1": estimate, "recall@20": estimate, **changed.get("measures", {})},
+        "measures": {**estimates, **changed.get("measures", {})},
         "usage": {"calls": 8, "tokens": 880, "cost": 4.0, **changed.get("usage", {})},
         "timings": {"seconds_per_query": 2.0, **changed.get("timings", {})},
         "environment": {"commit": "0123456789abcdef"},
     }
     (place / "result.json").write_text(json.dumps(result))
+    if not values:
+        return
     table = "query,status," + ",".join(HIT) + ",ranked\n"
     for query, row in values.items():
         table += f"{query},ok," + ",".join(repr(row[m]) for m in HIT) + ",[]\n"

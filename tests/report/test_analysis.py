@@ -278,13 +278,13 @@ def test_mistakes_are_one_line(run: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"is no result\.json"):
         analysis_table([run / "run.json"])
     (run / "readings" / "cell0" / "per_query.csv").write_text("query,hit@1\nq1,much\n")
-    with pytest.raises(UserError, match="written anew"):
+    with pytest.raises(UserError, match=r"per_query\.csv is damaged"):
         analysis_table([run], ["hops"])
     (run / "readings" / "cell0" / "per_query.csv").unlink()
     with pytest.raises(UserError, match="written anew"):
         analysis_table([run], ["hops"])
     (run / "readings" / "cell0" / "result.json").write_text('{"cell": {}}')
-    with pytest.raises(UserError, match=r"is no result\.json of a run"):
+    with pytest.raises(UserError, match=r"as run\.py writes it: counts is missing"):
         analysis_table([run])
     (run / "queries.jsonl").write_text("{")
     shutil.rmtree(run / "readings")

@@ -229,6 +229,40 @@ def test_the_honest_bundle_passes(verdict: Verdict) -> None:
             r"result.json, cell.treatment.backfill",
         ),
         (
+            result(lambda r: r["cell"].update(ablation="no_query")),
+            r"result.json, cell.ablation: expected full, found no_query",
+        ),
+        (
+            result(lambda r: r["cell"].update(gold="answer_ids_source")),
+            r"result.json, cell.gold: expected answer_ids, found answer_ids_source",
+        ),
+        (result(lambda r: r["cell"].update(method="ARK 2")), r"result.json, cell.method"),
+        (result(lambda r: r["cell"].update(forced={"a": 1})), r"result.json, cell.forced"),
+        (
+            result(lambda r: r["cell"].update(forced={"handles": "opaque"})),
+            r"result.json, cell.forced",
+        ),
+        (result(lambda r: r["cell"].update(human="yes")), r"result.json, cell.human: expected not"),
+        (
+            result(lambda r: r["cell"]["treatment"].update(rerank="model")),
+            r"result.json, cell.treatment.rerank: expected None, found model",
+        ),
+        (result(lambda r: r["cell"]["treatment"].update(more=1)), r"cell.treatment.more"),
+        (result(lambda r: r["cell"]["treatment"].pop("seeds")), r"cell.treatment.seeds"),
+        *(
+            (result(lambda r, k=k, v=v: r["cell"]["changed"].update({k: v})), rf"cell.changed.{k}")
+            for k, v in (
+                ("max_steps", 5),
+                ("max_steps", 20),
+                ("handles", "opaque"),
+                ("seed", 3),
+                ("candidates", "gene"),
+                ("search.k1", 1.5),
+                ("graph.color", "red"),
+                ("wishes", 3),
+            )
+        ),
+        (
             result(lambda r: r["cell"]["identity"].update(seed=5)),
             r"result.json, cell.identity.seed: expected 0, found 5",
         ),
@@ -283,6 +317,7 @@ def test_an_edited_seed_with_every_id_mended_moves_the_random_fusion(
             data = json.loads(files[f"readings/{old}/result.json"])
             new = digest({"run": digest(run), "reading": data["cell"]["reading"]})
             data["cell"].update(identity=run, run_id=digest(run), cell_id=new, seed=7)
+            data["cell"]["changed"]["seed"] = 7
             files[f"readings/{old}/result.json"] = json.dumps(data).encode()
             members.update({n.replace(old, new): d for n, d in files.items()})
 

@@ -78,9 +78,9 @@ def test_repeats_are_averaged_and_fusions_are_apart(tmp_path: Path) -> None:
 
 def test_latency_and_tokens_name_what_they_are(tmp_path: Path) -> None:
     slow = budget(1, 5, timings={"latency_per_query": 3.0})
-    write_run(tmp_path / "a", "timed", [question(1)], [], [slow])
+    write_run(tmp_path / "a", "timed", [question(1), question(2)], [], [slow])
     none = budget(1, 5, usage={"tokens": 0, "cost": 0.0})
-    write_run(tmp_path / "b", "silent", [question(1)], [], [none])
+    write_run(tmp_path / "b", "silent", [question(1), question(2)], [], [none])
     (timed,) = grids_of(find_results([tmp_path / "a"]))
     labels = [label for label, _ in _quantities(timed.results)]
     assert labels[2].startswith("Latency: slowest agent")
@@ -137,7 +137,7 @@ def test_labels_say_no_llm_and_tell_rows_apart(tmp_path: Path, grid: Path) -> No
     assert len(set(many)) <= MOST
     assert sum("10 steps, truncated" in label for label in labels_of(results)) == 3
     crowd = [budget(1, steps) for steps in range(1, MOST + 2)]
-    write_run(tmp_path / "y", "crowd", [question(1)], [], crowd)
+    write_run(tmp_path / "y", "crowd", [question(1), question(2)], [], crowd)
     shown = labels_of(find_results([tmp_path / "y"]))
     assert set(shown) == {f"ARK · big model ({MOST + 1} readings)"}
 

@@ -358,7 +358,7 @@ def test_one_cell_twice_is_one_row_unless_it_says_two_things(tmp_path: Path) -> 
     a, b = write(tmp_path / "a", FEW), write(tmp_path / "b", FEW)
     assert len(load_all([a, b])) == 1
     data = json.loads(b.read_text())
-    data["counts"]["failed"] = 1
+    data["measures"]["hit@1"]["low"] = 0.0
     b.write_text(json.dumps(data))
     with pytest.raises(UserError, match="one cell with two results"):
         load_all([a, b])
