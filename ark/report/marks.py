@@ -75,7 +75,9 @@ def _unknown(grid: Grid, baseline: str) -> str:
 def _names(row: Row) -> set[str]:
     """What a row answers to."""
     cell = row.any.first.cell
-    names = {row.method, f"{row.method} · {row.backbone}", cell["preset"], cell["ablation"]}
+    names = {row.method, cell["preset"], cell["ablation"]}
+    if row.backbone:
+        names.add(f"{row.method} · {row.backbone}")
     names.add("".join(c for c in row.method if c.isalnum()))
     fusion = cell["reading"].get("fusion")
     if fusion:

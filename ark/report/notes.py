@@ -14,6 +14,7 @@ from ark.report.shown import join
 from ark.report.spread import prompt_lines
 from ark.report.tables import forced, partly, percent
 from ark.report.unlike import SHOWN, treatment_differences
+from ark.run.identity import canonical_json
 
 SPREAD = "hit@1"
 
@@ -249,19 +250,20 @@ def _lift(sheet: Sheet) -> list[str]:
 def _versions(grid: Grid) -> list[str]:
     """Code versions and fingerprints, where rows do not share them."""
     commits: dict[str, list[str]] = {}
-    prints: dict[str, set[str]] = {}
+    prints: dict[tuple[str, str], set[str]] = {}  # what a graph forces is no other code
     for name, column, entry in _entries(grid):
         for cell in entry.cells:
             commit = str(cell.data["environment"].get("commit") or "unknown")
             whose = commits.setdefault(commit, [])
             whose.append(f"{name} on {column.label}")
-            prints.setdefault(name, set()).add(fingerprint(cell))
+            of = name, canonical_json(cell.cell["forced"])
+            prints.setdefault(of, set()).add(fingerprint(cell))
     if len(commits) == 1:
         out = [f"Code {_short(next(iter(commits)))}."]
     else:
         parts = [f"{_short(c)}: {', '.join(dict.fromkeys(w))}" for c, w in sorted(commits.items())]
         out = [f"Code versions differ: {'; '.join(parts)}."]
-    for name, found in prints.items():
+    for (name, _), found in prints.items():
         if len(found) > 1:
             several = ", ".join(sorted(p[:6] for p in found))
             out.append(f"{name}: behaviour fingerprints differ between its cells ({several}).")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ark.errors import UserError
@@ -133,7 +133,7 @@ def read_result(file: Path, needs: tuple[str, ...] = ()) -> dict[str, Json]:
         ) from None
     try:
         _check(data, needs)
-    except _WrongError as wrong:
+    except (_WrongError, RecursionError) as wrong:
         raise UserError(
             f"{file} is no result.json as run.py writes it: {wrong}; run its command again"
         ) from None
@@ -159,6 +159,20 @@ def _check(data: Json, needs: tuple[str, ...]) -> None:
                 raise _WrongError(f"{field} is missing")
             place = place[name]
     _check_numbers(data)
+    _check_finite("", data)
+
+
+def _check_finite(place: str, value: Json) -> None:
+    """Labels too: identities with NaN in them cannot be compared."""
+    inside: Iterable[tuple[Json, Json]] = ()
+    if isinstance(value, dict):
+        inside = value.items()
+    elif isinstance(value, list):
+        inside = enumerate(value)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise _wrong(place, "a finite number", value)
+    for name, each in inside:
+        _check_finite(f"{place}.{name}" if place else str(name), each)
 
 
 def _check_numbers(data: Mapping[str, Json]) -> None:

@@ -13,15 +13,34 @@ from ark.report.verify_difference import DifferenceError, same, same_json
 from ark.report.verify_settings import check_changed, shipped
 from ark.run.session import IDS_FOLLOW_ANSWERS
 
-NO_MODEL = (
-    "ark.backbone.lexical:LexicalBackbone",
-    "ark.backbone.random_calls:RandomBackbone",
-    "ark.backbone.scripted:ScriptedBackbone",
-)  # shipped backbones behind which no model stands
-TAKEN = ("graph_version", "preset", "backbone", "tuned")  # these stand nowhere else
-KNOWN = frozenset(
-    (*DERIVED, *TAKEN, "graph", "split", "limit", "seed", "repeat", "candidates", "credit", "gold")
-) | {"method", "ablation", "changed", "forced", "treatment", "is_llm", "backbone_model"}
+_REMOTE = ("ark.backbone.litellm:LiteLLMBackbone", "ark.backbone.openai_sdk:OpenAIBackbone")
+_LOCAL = "ark.backbone.local:LocalBackbone"
+_RULES = {
+    "ark.backbone.lexical:LexicalBackbone": "rule-based controller (no LLM)",
+    "ark.backbone.random_calls:RandomBackbone": "random valid calls (no LLM)",
+    "ark.backbone.scripted:ScriptedBackbone": "scripted answers (no LLM)",
+}  # with their names
+_REPLAY = "ark.backbone.replay:ReplayBackbone"
+IS_LLM = dict.fromkeys((*_REMOTE, _LOCAL), True) | dict.fromkeys((*_RULES, _REPLAY), False)
+TAKEN = ("graph_version", "preset", "tuned")  # these stand nowhere else
+KNOWN = (
+    frozenset(
+        (
+            *DERIVED,
+            *TAKEN,
+            "graph",
+            "split",
+            "limit",
+            "seed",
+            "repeat",
+            "candidates",
+            "credit",
+            "gold",
+        )
+    )
+    | {"method", "ablation", "changed", "forced", "treatment"}
+    | {"is_llm", "backbone", "backbone_model"}
+)
 FORCED = {"handles": "opaque"}
 
 
@@ -76,9 +95,9 @@ def _check_treatment(
 
 def _check_forced(file: str, run: Mapping[str, Json], cell: Mapping[str, Json]) -> None:
     """Either nothing, or handles, on a graph whose ids tell something."""
-    forced = cell.get("forced")
+    forced = cell.get("forced", {})
     if not forced:
-        same(file, "cell.forced", {}, forced or {})
+        same_json(file, {}, forced, "cell.forced")
         return
     allowed = run["graph"]["source"] in IDS_FOLLOW_ANSWERS
     same_json(file, FORCED if allowed else {}, forced, "cell.forced")
@@ -102,14 +121,19 @@ def _check_method(file: str, run: Mapping[str, Json], cell: Mapping[str, Json]) 
 
 
 def _check_backbone(file: str, run: Mapping[str, Json], cell: Mapping[str, Json]) -> None:
-    """Without a backbone no model made the calls."""
-    if run["backbone"] is None:
+    """Without a backbone no model made the calls; of those of this repository we know its name."""
+    backbone = run["backbone"]
+    if backbone is None:
         for name in ("backbone", "backbone_model"):
             same(file, f"cell.{name}", None, cell.get(name))
         same(file, "cell.is_llm", False, bool(cell.get("is_llm", False)))
         return
-    if run["backbone"]["target"] in NO_MODEL:
-        same(file, "cell.is_llm", False, bool(cell.get("is_llm", False)))
-    model = run["backbone"].get("model", run["backbone"].get("backbone"))
+    target = backbone["target"]
+    if target in IS_LLM and "is_llm" in cell:
+        same(file, "cell.is_llm", IS_LLM[target], cell["is_llm"])
+    model = backbone.get("model", backbone.get("backbone"))
     if "backbone_model" in cell:
         same(file, "cell.backbone_model", model, cell["backbone_model"])
+    label = _RULES.get(target, model if target in _REMOTE else None)
+    if label is not None:
+        same(file, "cell.backbone", label, cell["backbone"])

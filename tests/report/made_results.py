@@ -48,6 +48,7 @@ def write(
     fingerprint: str = "f1",
     tokens: int = 0,
     files: bool = True,
+    counts: Mapping[str, int] | None = None,
     **labels: Any,
 ) -> Path:
     """A finished run whose every measure is ``hits``; the path of its result.json.
@@ -85,7 +86,6 @@ def write(
         "changed": dict(changed or {}),
         "ablation": "full",
         "split": split,
-        "limit": None,
         "candidates": "graph",
         "gold": "answer_ids",
         "seed": 0,
@@ -123,6 +123,7 @@ def write(
             "missing": 0,
             "agents_differ": None,
             "orders": 1,
+            **(counts or {}),
         },
         "measures": measures,
         "single_agents": dict(single_agents or {}),

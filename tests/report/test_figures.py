@@ -65,7 +65,7 @@ def test_repeats_are_averaged_and_fusions_are_apart(tmp_path: Path) -> None:
     cells = [budget(1, 5), budget(2, 5), budget(2, 5, reading=rrf)]
     cells.append(budget(1, 5, cell={"repeat": 1}))
     cells[-1]["measures"] = {"hit@1": {"mean": 0.35, "low": 0.0, "high": 1.0, "n": 2}}
-    write_run(tmp_path, "fused", [question(1)], [], cells)
+    write_run(tmp_path, "fused", [question(1), question(2)], [], cells)
     grids = grids_of(find_results([tmp_path]))
     assert sorted(g.name for g in grids) == [
         "budget-toy-ark-big-model",
@@ -90,7 +90,7 @@ def test_latency_and_tokens_name_what_they_are(tmp_path: Path) -> None:
     labels = list(quantities)
     assert labels[2].startswith("Seconds per question")
     assert labels[3].startswith("Calls per question")
-    assert quantities[labels[3]](silent.results[0]) == 8
+    assert quantities[labels[3]](silent.results[0]) == 8 / 2
 
 
 @pytest.mark.parametrize(

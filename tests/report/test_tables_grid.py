@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,14 @@ import pytest
 from made_results import FUSED, ark, write
 
 from ark.errors import UserError
-from ark.report import Options, main_rows, result_table, sweep_table
+from ark.report import (
+    Options,
+    footer,
+    main_rows,
+    main_table,
+    result_table,
+    sweep_table,
+)
 from ark.report.cells import find, load_all
 from ark.report.grid import grid
 from ark.report.marks import against, ranked
@@ -112,6 +120,8 @@ def test_best_and_second_are_marked_by_column(tmp_path: Path) -> None:
         ({0: 0.5, 1: 0.5, 2: 0.3}, {0: 1, 1: 1, 2: 2}),
         ({0: 0.5, 1: 0.3, 2: 0.3}, {0: 1, 1: 2, 2: 2}),
         ({0: 0.5, 1: 0.5}, {}),
+        ({0: 0.5, 1: 0.0, 2: 0.0}, {0: 1}),
+        ({0: 0.0, 1: 0.0}, {}),
         ({}, {}),
     ],
 )
@@ -208,6 +218,72 @@ def test_an_unknown_baseline_is_refused_or_said(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="unknown --baseline 'bm26'; did you mean BM25"):
         table(tmp_path, baseline="bm26")
     assert "unknown --baseline 'bm26'" in sweep_table([path], baseline="bm26")
+
+
+def test_a_baseline_that_nothing_is_like_lists_names(tmp_path: Path) -> None:
+    write(tmp_path, FEW)
+    with pytest.raises(UserError, match=r"unknown --baseline 'zzz' \(choices: BM25, full\)"):
+        table(tmp_path, baseline="zzz")
+    for steps in range(1, 25):
+        ark(tmp_path, FEW, changed={"max_steps": steps})
+    with pytest.raises(UserError, match=r"unknown --baseline 'zzz' \(some choices: ARK, BM25, "):
+        table(tmp_path, baseline="zzz")
+    with pytest.raises(UserError, match="did you mean ARK"):
+        table(tmp_path, baseline="arkk")
+
+
+def test_a_mean_of_0_is_never_second_best(tmp_path: Path) -> None:
+    write(tmp_path, ZERO)
+    ark(tmp_path, ONES)
+    assert "**60.0**" in table(tmp_path)
+    assert "*" not in line(table(tmp_path), "| BM25")
+
+
+def test_measures_named_twice_are_one_column(tmp_path: Path) -> None:
+    path = write(tmp_path, FEW)
+    assert sweep_table([path], measures=("hit@1", "hit@1")).count("Hit@1") == 1
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "a\r\x1b[31mb", "x\u2028y", "a|b\tc"])
+def test_a_label_of_strangers_stays_in_its_cell(tmp_path: Path, name: str) -> None:
+    path = ark(tmp_path, ONES, model=name, changed={"prompt": f"{name}.txt", "x": [name]})
+    write(tmp_path, FEW, method=name)
+    results = [cell.data for cell in load_all(find([tmp_path]))]
+    assert path.is_file()
+    for text in (main_table(results), table(tmp_path), footer(results)):
+        for one in text.split("\n"):
+            assert one.isprintable()
+    head, *rows = main_table(results).split("\n")
+    assert len(rows) == 3
+    assert {len(re.split(r"(?<!\\)\|", row)) for row in (head, *rows)} == {11}
+
+
+def test_questions_that_failed_in_part_are_said(tmp_path: Path) -> None:
+    write(tmp_path, FEW)
+    ark(tmp_path, ONES, reading={"agents": 2, "pool": 3}, counts={"partly_failed": 4})
+    said = "4 questions failed under some choices of agents, which score 0 there."
+    assert said in table(tmp_path)
+    text = footer([cell.data for cell in load_all(find([tmp_path]))])
+    assert text.count(said) == 1
+
+
+def test_forced_settings_are_a_note_and_no_row(tmp_path: Path) -> None:
+    ark(tmp_path, ONES, graph="mag", fingerprint="f2")
+    ark(tmp_path, ONES, graph="amazon", forced={"handles": "opaque"})
+    text = table(tmp_path)
+    assert len([x for x in text.splitlines() if x.startswith("| ARK")]) == 1
+    assert "amazon (test): handles=opaque whatever is asked for" in text
+    assert "fingerprints differ" not in text
+    assert "handles=opaque" in footer([c.data for c in load_all(find([tmp_path]))])
+
+
+def test_candidates_of_older_versions_do_not_tear_a_row(tmp_path: Path) -> None:
+    for graph, types in (("mag", ["paper"]), ("amazon", ["product"])):
+        write(tmp_path, FEW, graph=graph, changed={"candidates": types[0], "search.types": types})
+    write(tmp_path, FEW, graph="mag", changed={"candidates": "every node"})
+    text = table(tmp_path)
+    assert len([x for x in text.splitlines() if x.startswith("| BM25")]) == 2
+    assert "candidates=every node" in text
 
 
 def test_unlike_data_are_refused_with_both_names(tmp_path: Path) -> None:
@@ -318,7 +394,7 @@ def test_results_of_older_versions_are_read(tmp_path: Path) -> None:
         path = make(tmp_path, hits)
         data = json.loads(path.read_text())
         new = ("preset", "backbone_model", "is_llm", "ablation", "gold", "repeat", "treatment")
-        for key in (*new, "tuned", "limit", "seed"):
+        for key in (*new, "tuned", "seed"):
             del data["cell"][key]
         for key in ("pool", "steps", "over_budget", "backfill"):
             del data["cell"]["reading"][key]
