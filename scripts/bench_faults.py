@@ -172,7 +172,7 @@ def kills(room: Path) -> None:
             f"{'identical' if runs.pure(done.data) == runs.pure(whole) else 'DIFFERS'} | "
             f"{len(server.requests)} requests | "
             f"{sum(n - 1 for n in told.values())} answers given again | "
-            f"lost {done.data['lost']} | replayed {done.data['usage']['replayed']} |"
+            f"lost {done.data['lost']} | replayed {done.data['requests']['replayed']} |"
         )
 
 

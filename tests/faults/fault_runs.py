@@ -130,17 +130,9 @@ def per_query(results: Path) -> dict[str, dict[str, str]]:
 
 
 def pure(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What must not depend on how often a run was stopped.
-
-    Requests made again and answers out of the cache are the way's, not the answers'.
-    """
-    out = {k: data[k] for k in ("cell", "counts", "measures", "single_agents", "strata")}
-    usage = {k: v for k, v in data["usage"].items() if k != "by_tag"}
-    tags = {f"tag {k}": v for k, v in data["usage"]["by_tag"].items()}
-    ways = ("retries", "replayed")
-    for name, counts in {"usage": usage, **tags}.items():
-        out[name] = {k: v for k, v in counts.items() if k not in ways}
-    return out
+    """What must not depend on how often a run was stopped."""
+    parts = ("cell", "counts", "measures", "usage", "single_agents", "strata")
+    return {name: data[name] for name in parts}
 
 
 # -- as a process ------------------------------------------------------------------------------

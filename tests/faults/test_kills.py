@@ -119,7 +119,7 @@ def check_books(data: dict[str, Any], folder: Path, *, cached: bool) -> None:
     tokens = sum(p.prompt_tokens + p.completion_tokens for p in paid)
     if cached:  # what killed agents had paid was used again
         assert tokens <= data["usage"]["tokens"]
-        assert data["usage"]["replayed"] > 0
+        assert data["requests"]["replayed"] > 0
         return
     assert tokens == data["usage"]["tokens"] + data["lost"]["tokens"]
     assert sum(p.calls for p in paid) == data["usage"]["calls"] + data["lost"]["calls"]
