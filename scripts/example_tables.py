@@ -7,6 +7,7 @@ Tests hold its tables byte for byte. Times and the machine are left out of its r
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import subprocess
@@ -54,6 +55,7 @@ def keep(result: Path) -> Path:
 
 def main() -> None:
     """Run, copy, print the tables into their files."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     with tempfile.TemporaryDirectory() as results:
         made = []
         for settings in RUNS:

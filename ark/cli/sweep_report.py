@@ -109,6 +109,10 @@ def _spent(ends: Sequence[JobEnd | None], results: int) -> str:
     tokens = made.prompt_tokens + made.completion_tokens
     cost = "cost unknown" if made.cost is None else f"${made.cost:.2f}"
     return (
-        f"{results} results read from {len(folders)} runs. This command made {made.calls} calls "
-        f"({tokens} tokens, {cost})."
+        f"{_several(results, 'result')} read from {_several(len(folders), 'run')}. "
+        f"This command made {made.calls} calls ({tokens} tokens, {cost})."
     )
+
+
+def _several(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"

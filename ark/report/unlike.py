@@ -46,7 +46,8 @@ def refuse_unlike(cells: Sequence[Cell]) -> None:
             graph, split = cell.column
             raise UserError(
                 f"unlike data in one column, {graph} {split}: {', '.join(differ)} differ between "
-                f"{other.path} and {cell.path}; leave one out, or --allow-unequal marks it"
+                f"{other.path} and {cell.path}; leave one out, name a sweep "
+                "(results/sweeps/NAME), or --allow-unequal marks it"
             )
 
 

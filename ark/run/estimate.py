@@ -151,8 +151,9 @@ class Finished:
         return self._read[folder]
 
 
-def _model(backbone: Mapping[str, Json]) -> str:
-    return canonical_json(backbone.get("model") or backbone)
+def _model(backbone: Mapping[str, Json] | None) -> str:
+    """What answered; ``null`` for methods that ask nobody."""
+    return canonical_json(backbone and (backbone.get("model") or backbone))
 
 
 def _mean(session: Session, lines: Sequence[AgentLine], source: str) -> Effort:

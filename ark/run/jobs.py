@@ -23,6 +23,7 @@ from ark.run.spec import CellSpec, Limits, Transport
 from ark.run.trackers import Careful
 
 _ABANDONED = threading.Event()  # of this process: a tracker hung
+UNSAID = ("results_dir", "dry_run", "progress", "n_jobs", "concurrency")  # of no interest in names
 State = Literal["done", "failed", "stopped", "interrupted"]
 
 
@@ -40,7 +41,8 @@ class Job:
     def name(self) -> str:
         """As it stands in tables of failed jobs."""
         repeat = [f"repeat {self.spec.repeat}"] if self.spec.repeat else []
-        return " ".join([*self.overrides, *repeat]) or "(defaults)"
+        said = [text for text in self.overrides if text.partition("=")[0] not in UNSAID]
+        return " ".join([*said, *repeat]) or "(defaults)"
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ def run(env: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
 def test_a_demo_leaves_tables_and_counts_its_calls(env: dict[str, str], tmp_path: Path) -> None:
     first = run(env, *command(tmp_path, "experiment=demo_aggregation", *TOY))
     assert first.returncode == 0, first.stderr
-    assert "4 results read from 1 runs." in first.stdout
+    assert "4 results read from 1 run." in first.stdout
     assert "This command made 0 calls" not in first.stdout
     (folder,) = (tmp_path / "sweeps").iterdir()
     record = json.loads((folder / "sweep.json").read_text())

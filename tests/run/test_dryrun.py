@@ -334,3 +334,15 @@ def test_at_most_holds_for_the_run(tmp_path: Path) -> None:
     assert "no bound: set method.max_tokens" in dry_run(
         [replace(cell, seed=1)], ["a"], at(tmp_path)
     )
+
+
+def test_runs_that_ask_nobody_are_passed_over(tmp_path: Path) -> None:
+    """A finished BM25 run in the folder has no backbone in its run.json."""
+    transport = Transport(tmp_path, progress=False)
+    graph = GraphSpec("toy")
+    lexical = PluginSpec("lexical", "ark.backbone.lexical:LexicalBackbone")
+    bm25 = PluginSpec("bm25", "baselines.bm25:BM25Baseline")
+    ark = PluginSpec("ark", "ark.agent.method:Ark")
+    run_cell(CellSpec(graph, bm25, lexical, split="all"), transport)
+    text = dry_run([CellSpec(graph, ark, lexical, split="all")], ["ark"], transport)
+    assert "rehearsal" in text
