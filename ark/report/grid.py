@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -150,8 +151,8 @@ def _order(row: Row) -> tuple[object, ...]:
     return bool(row.backbone), row.method, row.backbone, row.preset, *plainness(row), str(cell)
 
 
-def plainness(row: Row) -> tuple[int, str]:
-    """The fewer settings that are no defaults, the plainer."""
+def plainness(row: Row) -> tuple[int, tuple[str | int, ...]]:
+    """The fewer settings that are no defaults, the plainer; equals by name, 5 steps before 10."""
     c = row.any.first.cell
     reading = c["reading"]
     fusion = reading.get("fusion") or {}
@@ -166,7 +167,9 @@ def plainness(row: Row) -> tuple[int, str]:
         reading["candidates"] != "graph",
         reading["cut"] != CUT,
     )
-    return sum(other) + len(c["changed"]), row.settings
+    parts = re.split(r"(\d+)", row.settings)  # every second one is a number
+    natural = tuple(int(part) if i % 2 else part for i, part in enumerate(parts))
+    return sum(other) + len(c["changed"]), natural
 
 
 def fingerprint(cell: Cell) -> str:

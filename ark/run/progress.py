@@ -21,6 +21,7 @@ class Progress:
         self._scored = 0
         self._failed = 0
         self._last = time.monotonic()
+        self._told = False  # a line of progress was written
         self._quiet = quiet
         self._bar = None if quiet or not sys.stderr.isatty() else _bar(title, total, done)
 
@@ -37,6 +38,8 @@ class Progress:
     ) -> None:
         if self._bar:
             self._bar.stop()
+        elif self._told:  # the last word is about the end, not about some seconds before
+            self.note(f"{self._title}: {self._done}/{self._total} {self.status()}")
 
     def spent(self, usage: Usage) -> None:
         """A call was made."""
@@ -52,7 +55,7 @@ class Progress:
         if self._bar:
             self._bar.update(self._bar.task_ids[0], completed=self._done, status=self.status())
         elif new and not self._quiet and now - self._last > EVERY:
-            self._last = now
+            self._last, self._told = now, True
             self.note(f"{self._title}: {self._done}/{self._total} {self.status()}")
 
     def status(self) -> str:
