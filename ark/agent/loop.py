@@ -7,7 +7,6 @@ in the paper, nodes that were never selected are lost and no notice of the budge
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ark.agent.toolbox import Observation, Toolbox
@@ -61,7 +60,7 @@ async def run_agent(
             completion = await ctx.backbone.complete(
                 messages,
                 tag=TAG,
-                tools=_only(toolbox.schemas, ADD) if forced else toolbox.schemas,
+                tools=toolbox.schemas,  # all, also where one is forced: the cached prefix stays
                 tool_choice=ADD if forced else "required",
                 draw=agent,
                 max_tokens=settings.max_tokens,
@@ -96,10 +95,6 @@ def _ranking(toolbox: Toolbox, *, keep_seen: bool) -> Ranking:
         answers=answers,
         picked_at=tuple(step for _, step in picks),
     )
-
-
-def _only(schemas: Sequence[Mapping[str, Json]], name: str) -> list[Mapping[str, Json]]:
-    return [s for s in schemas if s["function"]["name"] == name]
 
 
 def _with_notice(message: Message, left: int) -> Message:

@@ -13,7 +13,7 @@ from ark.backbone.local_engine import engine_for, engine_version
 from ark.backbone.prices import Price
 from ark.backbone.rules import draw_rng
 from ark.backbone.schema_mode import VERSION, answer, contract, plain_messages
-from ark.backbone.wire import response_format, to_wire
+from ark.backbone.wire import forced_only, response_format, to_wire
 from ark.errors import RetryableError, UserError
 from ark.graph import data_root
 from ark.graph.sources.stark.hashes import remembered_hashes
@@ -131,6 +131,8 @@ class LocalBackbone:
         form: Json = None if schema is None else dict(schema)
         plain = plain_messages(messages)
         if tools:
+            if not self._constrain:  # without a schema only what is shown can be forced
+                tools = forced_only(tools, tool_choice)
             plain, form = contract(
                 messages,
                 tools,

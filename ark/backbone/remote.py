@@ -26,7 +26,15 @@ from ark.backbone.keys import one_line, read_key, secrets, shown_url
 from ark.backbone.library_litellm import listens
 from ark.backbone.prices import Price, find_price, own_price
 from ark.backbone.tool_modes import MODES, Native, tool_mode_of
-from ark.backbone.wire import choice_to_wire, part, response_format, says_nothing, to_wire, usage_of
+from ark.backbone.wire import (
+    choice_to_wire,
+    forced_only,
+    part,
+    response_format,
+    says_nothing,
+    to_wire,
+    usage_of,
+)
 from ark.errors import ArkError, FatalBackboneError
 from ark.records import Completion, Json, Message
 
@@ -151,7 +159,10 @@ class RemoteBackbone(ABC):
         sampling = self._sampling | {k: v for k, v in own.items() if v is not None}
         request: dict[str, Any] = {k: v for k, v in sampling.items() if v is not None}
         mode = self._mode if tools else Native()
-        asked = mode.prepare(messages, list(tools or ()), tool_choice)
+        offered = list(tools or ())
+        if self._tool_choice == "auto":  # a choice that cannot be sent is made by what is offered
+            offered = list(forced_only(offered, tool_choice))
+        asked = mode.prepare(messages, offered, tool_choice)
         if asked.tools:
             request["tools"] = [dict(tool) for tool in asked.tools]
             if tool_choice is not None:
@@ -166,7 +177,7 @@ class RemoteBackbone(ABC):
         message, finish = self._usable(answer)
         self._proved = True
         return Completion(
-            mode.read(message, messages, list(tools or ())),
+            mode.read(message, messages, offered),
             usage_of(answer, self._price),
             finish,
             self._clean(str(part(answer, "model") or self._model)),

@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 
+from ark.backbone.wire import forced_only
 from ark.errors import QueryFailedError
 from ark.records import Completion, Json, Message, ToolCall, Usage
 
@@ -56,7 +57,7 @@ class PolicyBackbone:
         *,
         tag: str,
         tools: Sequence[Mapping[str, Json]] | None = None,
-        tool_choice: str | None = None,  # noqa: ARG002
+        tool_choice: str | None = None,
         schema: Mapping[str, Json] | None = None,
         draw: int = 0,
         max_tokens: int | None = None,  # noqa: ARG002
@@ -67,7 +68,7 @@ class PolicyBackbone:
         if policy is None:
             raise QueryFailedError(f"backbone={self.name} has no rules for {tag}")
         rng = draw_rng(self._seed, draw, tag, messages)
-        answer = policy(messages, tools or (), schema, rng)
+        answer = policy(messages, forced_only(tools or (), tool_choice), schema, rng)
         number = sum(m.role == "assistant" for m in messages)
         if isinstance(answer, str):
             message = Message("assistant", answer)

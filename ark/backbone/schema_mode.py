@@ -11,8 +11,7 @@ Three functions, all pure; a backbone calls them around its request::
     message = answer(text, tools, messages)
 
 Only the schema changes with the state (``schema_mode_state``); the prompt grows at its end and
-nowhere else, so that a server's prefix cache is used again from step to step. The one exception is
-a last step that offers one tool only (``method.forced_answer``).
+nowhere else, so that a server's prefix cache is used again from step to step.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ark.backbone.schema_mode import VERSION, answer, contract
-from ark.backbone.wire import from_wire
+from ark.backbone.wire import forced_only, from_wire
 from ark.records import Json, Message
 
 MODES = ("native", "schema", "prompt")
@@ -62,7 +62,9 @@ class Contract:
     def prepare(
         self, messages: Sequence[Message], tools: Tools, tool_choice: str | None
     ) -> Request:
-        """Tools and earlier calls as text."""
+        """Tools and earlier calls as text; without a schema only what is shown can be forced."""
+        if not self._formatted:
+            tools = forced_only(tools, tool_choice)
         plain, schema = contract(messages, tools, tool_choice=tool_choice)
         return Request(plain, (), schema if self._formatted else None)
 

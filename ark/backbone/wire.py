@@ -20,6 +20,13 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _RANDOM_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
+def forced_only(
+    tools: Sequence[Mapping[str, Json]], tool_choice: str | None
+) -> Sequence[Mapping[str, Json]]:
+    """The one tool that ``tool_choice`` names, else all."""
+    return [t for t in tools if t["function"]["name"] == tool_choice] or tools
+
+
 def part(value: Any, name: str) -> Any:
     """A field of an answer: JSON, or an object with attributes as the SDKs make them."""
     return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)

@@ -81,7 +81,7 @@ def test_budget_notice(toy_graph: KnowledgeGraph, search: BM25) -> None:
     assert not any("left)" in t for t in texts(play(toy_graph, search, script, max_steps=3)))
 
 
-def test_forced_answer_offers_one_tool_at_the_last_step(
+def test_forced_answer_demands_one_tool_at_the_last_step(
     toy_graph: KnowledgeGraph, search: BM25
 ) -> None:
     class Watching(ScriptedBackbone):
@@ -96,7 +96,7 @@ def test_forced_answer_offers_one_tool_at_the_last_step(
     backbone = Watching()
     context = Context(toy_graph, search, backbone, random.Random(0))
     asyncio.run(Ark(max_steps=3, forced_answer=True).attempt("?", context, 0))
-    assert backbone.asked == [(4, "required"), (4, "required"), (1, ADD)]
+    assert backbone.asked == [(4, "required"), (4, "required"), (4, ADD)]
 
 
 def test_the_rules_follow_a_forced_answer(toy_graph: KnowledgeGraph, search: BM25) -> None:
