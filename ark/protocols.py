@@ -146,7 +146,8 @@ class Context:
     """What a method may use. ``rng`` is seeded by run seed, question and agent.
 
     ``query`` is the question's whole record. Methods go by the text they are given; only a run
-    file and rows that are labelled as oracles may look into it.
+    file and rows that are labelled as oracles may look into it. ``seeds`` are the rows that the
+    question is about where ``seeds=oracle`` gives them; None: a method links by itself.
     """
 
     graph: Graph
@@ -154,6 +155,7 @@ class Context:
     backbone: Backbone
     rng: random.Random
     query: Query | None = None
+    seeds: tuple[int, ...] | None = None
 
 
 class Method(Protocol):
@@ -182,7 +184,9 @@ class Method(Protocol):
         """One agent's answer. Model output never raises; budgets end it with status ``limit``."""
         ...
 
-    # May also have: ``ablations`` (name -> settings, for labels), ``tuned`` (what was tuned, on
+    # May also have: ``links_seeds`` (True: it starts from nodes that the question names, and takes
+    # ``Context.seeds``), ``label_without_model`` (its label where no LLM answers),
+    # ``ablations`` (name -> settings, for labels), ``tuned`` (what was tuned, on
     # which split) and ``readable_steps`` (each step is one call, ``picked_at`` names it, and the
     # list after fewer steps is that of a smaller ``max_steps``).
 

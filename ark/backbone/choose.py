@@ -1,16 +1,25 @@
-"""The default policy: choose among numbered options by the words they share with the question."""
+"""The default policy: choose and score numbered options by the words they share with the question.
+
+Words count by their rarity among the options, and a long option needs more of them: the cosine of
+the question's words with the option's. The answer follows the JSON schema.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import random
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from ark.backbone.linking import chunks, rest_of
 from ark.records import Json, Message
 from ark.text import tokens
 
 _OPTION = re.compile(r"^\s*(\d+)[.)]\s+(.*)$")
+_QUESTION = re.compile(r"^Question: (.*)$", re.MULTILINE)
+ENOUGH = 0.9  # share of the question's words that the options must hold for a yes
 
 
 def options_in(text: str) -> list[tuple[int, str]]:
@@ -25,22 +34,83 @@ def choose(
     schema: Mapping[str, Json] | None,
     rng: random.Random,
 ) -> str:
-    """A JSON answer: the numbers of the options, most shared words first, ties drawn.
+    """A JSON answer of the schema's shape. Ties are drawn.
 
-    The shape follows the schema: for an object with a list of integers in it that list is filled;
-    ``maxItems`` is respected. Without numbered options the list is empty.
+    Lists of integers hold the numbers of the options, most shared words first; lists of objects
+    the same with a score, 0 to the schema's maximum; lists of texts stretches of the question that
+    may be names. A yes or no says whether the options hold the question's words. ``minItems`` and
+    ``maxItems`` are respected.
     """
     last = next((m.content or "" for m in reversed(messages) if m.role == "user"), "")
-    options = options_in(last)
-    wanted = set(tokens("\n".join(x for x in last.splitlines() if not _OPTION.match(x))))
-    scored = sorted(
-        ((-len(wanted & set(tokens(text))), rng.random(), number) for number, text in options)
-    )
-    numbers = [number for _, _, number in scored]
+    view = _View.read(last, rng)
     properties = (schema or {}).get("properties", {})
-    for name, kind in properties.items():
-        if kind.get("type") == "array":
-            return json.dumps({name: numbers[: kind.get("maxItems", len(numbers))]})
-        if kind.get("type") == "integer" and numbers:
-            return json.dumps({name: numbers[0]})
-    return json.dumps(numbers)
+    if not properties:
+        return json.dumps([number for number, _ in view.ranked])
+    return json.dumps({name: view.value(kind) for name, kind in properties.items()})
+
+
+class _View:
+    """A prompt: the question, and its options by their scores, best first."""
+
+    def __init__(self, question: str, options: Sequence[tuple[int, str]], rng: random.Random):
+        self.question = question
+        self.words = [set(tokens(text)) for _, text in options]
+        scores = _cosines(set(tokens(question)), self.words)
+        order = sorted(
+            (-score, rng.random(), number)
+            for (number, _), score in zip(options, scores, strict=True)
+        )
+        self.ranked = [(number, -score) for score, _, number in order]
+
+    @classmethod
+    def read(cls, prompt: str, rng: random.Random) -> _View:
+        named = _QUESTION.search(prompt)
+        rest = "\n".join(x for x in prompt.splitlines() if not _OPTION.match(x))
+        return cls(named.group(1) if named else rest, options_in(prompt), rng)
+
+    def value(self, schema: Mapping[str, Json]) -> Json:
+        kind = schema.get("type")
+        if kind == "array":
+            return self._values(schema)[: schema.get("maxItems")]
+        if kind == "integer":
+            return self.ranked[0][0] if self.ranked else 0
+        if kind == "boolean":
+            return self._covered() >= ENOUGH
+        if kind == "string":
+            return self.question
+        return self.ranked[0][1] if self.ranked else 0.0
+
+    def _values(self, schema: Mapping[str, Json]) -> list[Json]:
+        items = schema.get("items", {})
+        if items.get("type") == "string":
+            return list(chunks(self.question))
+        some = [pair for pair in self.ranked if pair[1] > 0] or self.ranked
+        most = max(len(some), schema.get("minItems", 0))
+        if items.get("type") != "object":
+            return [number for number, _ in self.ranked[:most]]
+        fields = items.get("properties", {})
+        option = next((n for n, k in fields.items() if k.get("type") == "integer"), "option")
+        score = next((n for n, k in fields.items() if k.get("type") == "number"), "score")
+        top = fields.get(score, {}).get("maximum", 1)
+        best = max((s for _, s in some), default=0.0)
+        return [
+            {option: number, score: round(top * s / best, 3) if best > 0 else top}
+            for number, s in self.ranked[:most]
+        ]
+
+    def _covered(self) -> float:
+        """Share of the question's content words that stand in the options."""
+        wanted = set(rest_of(self.question, []).split())
+        held = set().union(*self.words) if self.words else set()
+        return len(wanted & held) / len(wanted) if wanted else 0.0
+
+
+def _cosines(wanted: set[str], options: Sequence[set[str]]) -> list[float]:
+    counts = Counter(word for words in options for word in words)
+    weight = {word: math.log(1 + len(options) / n) for word, n in counts.items()}
+    out = []
+    for words in options:
+        shared = math.fsum(weight[w] for w in words & wanted)
+        length = math.fsum(weight[w] for w in words)
+        out.append(round(shared / math.sqrt(length), 6) if length else 0.0)
+    return out

@@ -15,7 +15,7 @@ class LexicalBackbone(PolicyBackbone):
     """Links names, expands, intersects and selects by shared words; ties drawn by seed and draw."""
 
     name = "lexical"
-    version = 4  # of the rules: raise it with every change that can move an answer
+    version = 5  # of the rules: raise it with every change that can move an answer
 
     def defaults(self) -> dict[str, Policy]:
         """The rules for ARK, and choosing among numbered options for every other tag."""

@@ -19,7 +19,7 @@ class RandomBackbone(PolicyBackbone):
     """Draws a tool and fills its arguments by their types: words of the question, shown nodes."""
 
     name = "random"
-    version = 2
+    version = 3
     is_llm = False
     label = "random valid calls (no LLM)"
 
@@ -65,6 +65,12 @@ def _needs_node(function: Mapping[str, Json]) -> bool:
     return "node_index" in json.dumps(function["parameters"])
 
 
+def _of_numbers(items: Mapping[str, Json]) -> bool:
+    """Whether a list holds numbers of options, alone or with a score."""
+    kinds = [items, *items.get("properties", {}).values()]
+    return any(kind.get("type") == "integer" for kind in kinds)
+
+
 class _Filler:
     """Random values for a JSON schema: integers from ``numbers``, texts from the question."""
 
@@ -83,11 +89,14 @@ class _Filler:
             return {k: self.value(properties[k]) for k in schema.get("required", ())}
         if kind == "array":
             items = schema.get("items", {})
-            if "node_index" in json.dumps(items) or items.get("type") == "integer":
-                count = min(len(self._numbers), self._rng.randint(1, MOST_ITEMS))
+            if "node_index" in json.dumps(items) or _of_numbers(items):
+                most = max(1, min(MOST_ITEMS, schema.get("maxItems", MOST_ITEMS)))
+                count = min(len(self._numbers), self._rng.randint(1, most))
                 chosen = self._rng.sample(self._numbers, count)
                 return [_Filler(self._text(), [n], self._rng).value(items) for n in chosen]
             return [self.value(items)]
+        if kind == "number" and "maximum" in schema:
+            return round(self._rng.uniform(schema.get("minimum", 0), schema["maximum"]), 3)
         if kind in ("integer", "number"):
             return self._rng.choice(self._numbers) if self._numbers else 1
         if kind == "boolean":

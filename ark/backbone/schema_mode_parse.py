@@ -39,7 +39,7 @@ def parse(text: str, tools: Sequence[Mapping[str, Json]]) -> list[ToolCall] | No
         for tool in tools
     }
     found: list[tuple[str, str]] = []
-    for value in _values(without_thoughts(text[:LONGEST])):
+    for value in json_objects(text):
         found += _calls(value, known)
         if len(found) >= MOST_CALLS:
             break
@@ -52,8 +52,12 @@ def without_thoughts(text: str) -> str:
     return _THOUGHT.sub("", text)
 
 
+def json_objects(text: str | None) -> Iterator[Json]:
+    """JSON objects in a reply, outermost ones, from left to right; thoughts are left out."""
+    return _values(without_thoughts((text or "")[:LONGEST]))
+
+
 def _values(text: str) -> Iterator[Json]:
-    """JSON objects in the text, outermost ones, from left to right."""
     decoder = json.JSONDecoder()
     failures, at = 0, text.find("{")
     while at >= 0 and failures < MOST_FAILURES:

@@ -171,7 +171,7 @@ def _check_keys(values: Mapping[str, Any]) -> None:
     for key in ("method", "backbone", "tracker"):
         if "target" not in values[key]:
             raise UserError(f"{key}.target is missing; it cannot be taken away")
-    for key in ("split", "candidates", "results_dir", "over_budget", "backfill"):
+    for key in ("split", "candidates", "results_dir", "over_budget", "backfill", "seeds"):
         if not isinstance(values[key], str) or not values[key]:
             raise UserError(f"{key}={values[key]} must be a text")
     for key in ("queries", "official"):
@@ -244,6 +244,7 @@ def to_job(values: dict[str, Any], chosen: Mapping[str, str], overrides: Sequenc
         steps=values["steps"],
         over_budget=values["over_budget"],
         backfill=values["backfill"],
+        seeds=values["seeds"],
         agent_limits=record(AgentLimits, "agent_limits", values["agent_limits"]),
     )
     cache = values["cache"]

@@ -88,6 +88,7 @@ def run_identity(
         ),
         "seed": spec.seed,
         "fingerprint": fingerprint,
+        **({"seeds": spec.seeds} if spec.seeds != "question" else {}),
         **({"repeat": spec.repeat} if spec.repeat else {}),
         **({"agent_limits": limits} if (limits := _set(spec.agent_limits)) else {}),
     }

@@ -70,6 +70,8 @@ class Session:
                 out[f"graph.{name}"] = value
         if self.spec.seed:
             out["seed"] = self.spec.seed
+        if self.spec.seeds != "question":
+            out["seeds"] = self.spec.seeds
         types = self.spec.graph.candidate_types
         if types != self.usual_types:
             out["candidates"] = "+".join(types) if types else "every node"
@@ -88,7 +90,7 @@ class Session:
         return {
             "graph": self.spec.graph.source,
             "graph_version": self.spec.graph.settings.get("version"),
-            "method": self.method.label,
+            "method": method_label(self.method, self.backbone),
             "preset": self.spec.method.name,
             "backbone": self.backbone.label if asked else None,
             "backbone_model": model.get("model", model.get("backbone")) if asked else None,
@@ -111,7 +113,7 @@ class Session:
                 "candidates": self.spec.candidates,
                 "candidate_types": list(self.spec.graph.candidate_types or ()) or None,
                 "rerank": None,
-                "seeds": "question",
+                "seeds": self.spec.seeds,
                 "token_budget": None,
             },
             "tuned": str(getattr(self.backbone if asked else self.method, "tuned", "")),
@@ -135,6 +137,7 @@ def open_session(
         forced = {"handles": "opaque"}
         method = replace(method, **forced)  # type: ignore[type-var]
     spec = _with_steps(spec, method)
+    _check_seeds(spec, method)
     reading = spec.reading(method.agents)
     backbone = _backbone(spec)
     graph = _opened(spec.graph, root)
@@ -147,6 +150,8 @@ def open_session(
         spec.split,
         spec.limit,
     )
+    if spec.seeds == "oracle" and not all(query.anchor_ids for query in queries):
+        raise UserError("seeds=oracle: these questions have no anchors (anchor_ids); drop it")
     search = BM25.open_or_build(graph, root, spec.search)
     identity = Identity(
         run_identity(
@@ -168,6 +173,17 @@ def open_session(
     return Session(
         spec, graph, search, queries, method, backbone, reading, identity, folder, forced
     )
+
+
+def method_label(method: Method, backbone: Backbone) -> str:
+    """What tables print: a method that a model steers is not called so where none does."""
+    asked = asks_backbone(method) and not getattr(backbone, "is_llm", True)
+    return str(getattr(method, "label_without_model", method.label) if asked else method.label)
+
+
+def _check_seeds(spec: CellSpec, method: Method) -> None:
+    if spec.seeds == "oracle" and not getattr(method, "links_seeds", False):
+        raise UserError(f"seeds=oracle: {method.label} starts from no seeds; drop it")
 
 
 def _with_steps(spec: CellSpec, method: Method) -> CellSpec:

@@ -20,6 +20,7 @@ CHOICES = {
     "over_budget": ("truncated", "as_published"),
     "backfill": ("none", "bm25"),
 }
+SEEDS = ("question", "oracle")
 MOST_AGENTS = 1_000  # that a stored reading may name: files may come from strangers
 MOST_ORDERS = 5040  # of agents, that one reading averages over
 
@@ -149,12 +150,16 @@ class CellSpec:
     steps: int | None = None
     over_budget: str = "truncated"
     backfill: str = "none"
+    seeds: str = "question"
+    """Where walks begin: at nodes linked from the question's text, or at its anchors (oracle)."""
     repeat: int = 0
     """Number of this repetition: other draws of everything, questions and settings the same."""
     agent_limits: AgentLimits = AgentLimits()
 
     def __post_init__(self) -> None:
         check_value("limit", self.limit, int | None)
+        if self.seeds not in SEEDS:
+            raise UserError(unknown("seeds", str(self.seeds), SEEDS))
         check_value("seed", self.seed, int)
         if self.limit is not None and self.limit < 1:
             raise UserError(f"limit={self.limit} must be a whole number >= 1, or null for all")

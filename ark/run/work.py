@@ -145,7 +145,10 @@ class Work:
         if spec.repeat:
             seeded["repeat"] = spec.repeat
         rng = random.Random(digest(seeded))
-        context = Context(self._session.graph, self._session.search, meter, rng, query)
+        graph, seeds = self._session.graph, None
+        if spec.seeds == "oracle":
+            seeds = tuple(graph.index(node_id) for node_id in query.anchor_ids)
+        context = Context(graph, self._session.search, meter, rng, query, seeds)
         method = self._session.method
         try:
             attempt = await method.attempt(query.text, context, agent)
