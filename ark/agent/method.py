@@ -77,6 +77,8 @@ class Ark:
     """Extension: the prompt lists which node types each edge type joins."""
     paging: bool = False
     """Extension: searches and lists of neighbors have further pages."""
+    hints: bool = False
+    """Extension: where filters leave no neighbor, the node's edges are named with their number."""
 
     def __post_init__(self) -> None:
         for name, least in (("agents", 1), ("max_steps", 1), ("global_k", 1), ("neighbor_k", 1)):
@@ -178,6 +180,7 @@ class ArkPlus(Ark):
     multi_filters: bool = True
     signatures: bool = True
     paging: bool = True
+    hints: bool = True
 
     probe: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"calls": [{"name": SEARCH, "arguments": {"query": "copper moth night bell", "size": 9}}]},
@@ -186,6 +189,7 @@ class ArkPlus(Ark):
         {
             "calls": [
                 {"name": COMMON, "arguments": {"node_indices": [1, 2]}},
+                {"name": NEIGHBORS, "arguments": {"node_index": 1, "edge_type": "grows in"}},
                 {"name": COMMON, "arguments": {"node_indices": [1, 3], "query": "copper"}},
                 {"name": NEIGHBORS, "arguments": {"node_index": 1, "node_type": ["plant"]}},
                 {"name": NEIGHBORS, "arguments": {"node_index": 99}},

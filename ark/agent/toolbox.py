@@ -25,6 +25,7 @@ from ark.protocols import Graph, Ints, Relevance
 from ark.records import ToolCall
 from ark.text import clip, one_line
 
+MOST_HINTS = 8  # kinds of edges that a hint names
 MOST_CENTERS = 10  # of a call for common neighbours
 
 
@@ -170,6 +171,8 @@ class Toolbox:
         nodes = self._filtered(centers, types, relations)
         if len(nodes) == 0:
             advice = "Drop a filter." if filters else "No edges lead there."
+            if filters and self.options.hints:
+                advice += "".join(f" {self._edges_of(center)}" for center in centers)
             return Observation(f"{head}: none. {advice}")
         start = (self._page(arguments) - 1) * self.options.neighbor_k
         chosen, total = self._ranked(query, nodes, start)
@@ -193,6 +196,20 @@ class Toolbox:
             else f"showing {len(chosen)} of them; narrow the query or the filters for others."
         )
         return self._listed(f"{head}: {total}, {shown}", chosen, rows)
+
+    def _edges_of(self, center: int) -> str:
+        """Which edges a node has, most first: what a filter could have found."""
+        counts: list[tuple[int, str]] = []
+        for side, edges in (
+            ("out", self.graph.out_edges(center)),
+            ("in", self.graph.in_edges(center)),
+        ):
+            numbers, sizes = np.unique(edges[1], return_counts=True)
+            for number, size in zip(numbers.tolist(), sizes.tolist(), strict=True):
+                counts.append((size, f"{unbarred(self.graph.relations[number], 80)} {size} {side}"))
+        counts.sort(key=lambda pair: (-pair[0], pair[1]))
+        shown = ", ".join(text for _, text in counts[:MOST_HINTS]) or "none"
+        return f"Edges of [{self.handles.of(center)}]: {shown}."
 
     def _filtered(
         self, centers: Sequence[int], types: Sequence[str], relations: Sequence[str]

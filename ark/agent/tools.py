@@ -33,6 +33,7 @@ class ToolOptions:
     intersection: bool = False
     multi_filters: bool = False
     paging: bool = False
+    hints: bool = False
 
 
 def tool_schemas(options: ToolOptions) -> list[dict[str, Json]]:

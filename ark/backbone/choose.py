@@ -38,7 +38,7 @@ def choose(
 
     Lists of integers hold the numbers of the options, most shared words first; lists of objects
     the same with a score, 0 to the schema's maximum; lists of texts stretches of the question that
-    may be names. A yes or no says whether the options hold the question's words. ``minItems`` and
+    may be names. A yes or no tells if the options cover the question. ``minItems`` and
     ``maxItems`` are respected.
     """
     last = next((m.content or "" for m in reversed(messages) if m.role == "user"), "")
@@ -99,7 +99,7 @@ class _View:
         ]
 
     def _covered(self) -> float:
-        """Share of the question's content words that stand in the options."""
+        """Share of the question's content words among those of the options."""
         wanted = set(rest_of(self.question, []).split())
         held = set().union(*self.words) if self.words else set()
         return len(wanted & held) / len(wanted) if wanted else 0.0

@@ -16,6 +16,7 @@ from ark.report.analysis_tools import (
     neighbor_table,
     outcome_table,
     tools_table,
+    validity_table,
 )
 from ark.report.analysis_usage import failure_table, steps_table, usage_table
 from ark.report.analysis_walks import check_success
@@ -25,6 +26,7 @@ _WALKED: Mapping[str, Callable[[Sequence[WalkedRun], str], Table]] = {
     "first": lambda runs, _: first_table(runs),
     "outcomes": outcome_table,
     "neighbors": neighbor_table,
+    "validity": lambda runs, _: validity_table(runs),
 }
 _COUNTED: Mapping[str, Callable[[Sequence[Run]], Table]] = {
     "steps": steps_table,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from ark.agent.tools import NEIGHBORS, SEARCH
+from ark.agent.tools import ADD, NEIGHBORS, SEARCH
 from ark.report.analysis_load import Run
 from ark.report.analysis_numbers import Number, Row, Table, Value, mean, plain, quantile, share
 from ark.report.analysis_walks import (
@@ -109,6 +109,30 @@ def outcome_table(runs: Sequence[WalkedRun], success: str) -> Table:
         f"in whole or part. Empty: a valid search that found no node. {_defined(success)}"
     )
     return Table("outcomes", "Calls by outcome", _note(note, runs), rows, "trajectories")
+
+
+def validity_table(runs: Sequence[WalkedRun]) -> Table:
+    """How well agents call: what shows on few questions already, as n is the number of calls."""
+    rows = []
+    for one in runs:
+        walks = one.read.walks
+        cells: dict[str, Value] = {"agents": len(walks) or NO_CALLS}
+        if walks:
+            moves = [(move, w.cluster) for w in walks for move in w.moves]
+            clusters = [cluster for _, cluster in moves]
+            cells["calls"] = len(moves)
+            cells["valid"] = share([m.came != "invalid" for m, _ in moves], clusters)
+            cells["empty"] = share([m.came == "empty" for m, _ in moves], clusters)
+            cells["repeated"] = share([m.repeats for m, _ in moves], clusters)
+            selects = [any(m.tool == ADD and m.came == "result" for m in w.moves) for w in walks]
+            cells["agents that select"] = share(selects, [w.cluster for w in walks])
+        rows.append(one.row(cells))
+    note = (
+        "Percent of executed calls, the last column of agents. Valid: no argument was refused. "
+        "Empty: a valid search that found no node. Repeated: the agent had made the same call "
+        "before, to the letter. Selects: a node came into the answer list."
+    )
+    return Table("validity", "Validity of calls", _note(note, runs), rows)
 
 
 def neighbor_table(runs: Sequence[WalkedRun], success: str) -> Table:

@@ -33,6 +33,7 @@ class Move:
     tool: str
     came: Came
     searches: bool  # it asked for a list of nodes
+    repeats: bool = False  # the agent had made the same call before
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +116,16 @@ def _moves(run: Run, line: AgentLine) -> tuple[Move, ...] | None:
     try:
         steps = read_trajectory(run.folder, line)["steps"]
         calls = chain.from_iterable(step["state"].get("calls", ()) for step in steps)
-        return tuple(_move(call) for call in calls)
+        seen: set[tuple[str, str]] = set()
+        return tuple(_move(call, seen) for call in calls)
     except (UserError, KeyError, TypeError, AttributeError):
         return None
 
 
-def _move(call: Json) -> Move:
+def _move(call: Json, seen: set[tuple[str, str]]) -> Move:
+    made = (str(call["tool"]), str(call["arguments"]))
+    repeats = made in seen
+    seen.add(made)
     name = str(call["tool"])
     searches = name in _FINDS
     came: Came = "result"
@@ -128,4 +133,4 @@ def _move(call: Json) -> Move:
         came = "invalid"
     elif searches and not call["offered"]:
         came = "empty"
-    return Move(_OF.get(name, UNKNOWN), came, searches)
+    return Move(_OF.get(name, UNKNOWN), came, searches, repeats)

@@ -34,6 +34,7 @@ SWITCHES = (
     "multi_filters",
     "signatures",
     "paging",
+    "hints",
 )
 
 
@@ -253,3 +254,22 @@ def test_keyword_filters_neighbors_where_bm25_ranks(
     assert len(bm25) == 4
     assert found.trajectory.steps[1].state["calls"][0]["offered"] == ["p4"]
     assert "none of 4 matches the query" in texts(found)[2]
+
+
+def test_hints_name_the_edges_where_filters_leave_nothing(
+    toy_graph: KnowledgeGraph, search: BM25
+) -> None:
+    i1 = toy_graph.index("i1")
+    script = [
+        one(SEARCH, query="copper wings"),
+        one(NEIGHBORS, node_index=i1, edge_type="grows in"),
+        one(FINISH),
+    ]
+    plain = texts(play(toy_graph, search, script))[1]
+    hinted = texts(play(toy_graph, search, script, hints=True))[1]
+    assert plain.endswith("none. Drop a filter.")
+    visits = len([r for r in toy_graph.out_edges(i1)[1] if toy_graph.relations[r] == "visits"])
+    assert visits
+    assert hinted.startswith(plain)
+    assert f"Edges of [{i1}]: " in hinted
+    assert f"visits {visits} out" in hinted

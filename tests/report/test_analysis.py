@@ -311,3 +311,17 @@ def test_the_script_prints_or_fails_in_a_line(run: Path, tmp_path: Path) -> None
 def test_every_kind_has_a_table_in_both_forms(run: Path) -> None:
     assert analysis_table([run]).count("## ") == len(KINDS)
     assert {k[0] for k in rows(analysis_table([run], form="csv"))} == set(KINDS)
+
+
+def test_validity_counts_calls_repeats_and_agents_that_select(tmp_path: Path) -> None:
+    agents = [
+        (line("q1", 0, 3), [[call(G)], [call(G, offered=())], [call(A, selected=["x"])]]),
+        (line("q2", 0, 2), [[call(N, valid=False)], [call(A, valid=False)]]),
+    ]
+    folder = write_run(tmp_path, "calls", [question(1), question(2)], agents)
+    found = {k[2]: v for k, v in numbers(folder, "validity").items()}
+    assert (found["agents"], found["calls"]) == (2, 5)
+    assert found["valid"] == pytest.approx(3 / 5)
+    assert found["empty"] == pytest.approx(1 / 5)
+    assert found["repeated"] == pytest.approx(1 / 5)  # the second search is the first once more
+    assert found["agents that select"] == pytest.approx(1 / 2)
