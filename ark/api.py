@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ark.agent.toolbox import Toolbox
-from ark.errors import QueryFailedError, UserError
+from ark.errors import QueryFailedError, UserError, unknown
 from ark.graph import KnowledgeGraph, data_root, open_or_build, source_for, source_names
 from ark.protocols import Context
 from ark.queries import select
@@ -25,7 +25,11 @@ from ark.search import BM25
 from ark.text import clip
 
 Rank = Callable[[str, KnowledgeGraph], Iterable[str] | Awaitable[Iterable[str]]]
-LEXICAL = PluginSpec("lexical", "ark.backbone.lexical:LexicalBackbone")  # asked by nobody here
+LEXICAL = PluginSpec("lexical", "ark.backbone.lexical:LexicalBackbone")
+RERANKERS = {
+    "listwise": PluginSpec("listwise", "baselines.rerank:Listwise"),
+    "pointwise": PluginSpec("pointwise", "baselines.rerank:Pointwise"),
+}
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,8 @@ def evaluate(
     cut: int = 20,
     results_dir: str | Path | None = None,
     progress: bool = False,
+    rerank: str | PluginSpec = "none",
+    backbone: PluginSpec = LEXICAL,
     **settings: Json,
 ) -> Done:
     """Score a retriever exactly as ``run.py`` scores a method.
@@ -79,6 +85,8 @@ def evaluate(
     must name questions and nodes that exist (``scripts/score.py`` takes any file and counts).
     An error in ``rank`` is raised as it is. ``results_dir`` keeps the run folder and resumes from
     it while the source text of ``rank`` stays the same; without it the folder is temporary.
+    ``rerank`` (none, listwise, pointwise, or a PluginSpec with settings) has ``backbone`` put the
+    lists in a new order; nobody else asks it.
     Further keywords are settings of the graph's source, as for ``load_graph``.
 
     Raises UserError for a node or question that does not exist, and for wrong settings.
@@ -88,7 +96,8 @@ def evaluate(
     spec = CellSpec(
         graph=_graph_spec(graph, settings),
         method=PluginSpec(name or "run file", f"{__name__}:RunFileMethod"),
-        backbone=LEXICAL,
+        backbone=backbone,
+        rerank=_reranker(rerank),
         split=split,
         limit=limit,
         queries=None if queries is None else Path(queries),
@@ -120,13 +129,14 @@ def score_run_file(
     *,
     strict: bool = False,
 ) -> tuple[Done, Checked]:
-    """Score a run file on the graph and questions of ``spec``, whose method is not used.
+    """Score a run file on the graph and questions of ``spec``, whose method is not used, nor its
+    backbone where it has no ``rerank``.
 
     What cannot count is dropped and counted in ``Checked.counts``; with ``strict`` a question that
     no split has and an id that no node has are a UserError.
     """
     method = PluginSpec(name or "run file", f"{__name__}:RunFileMethod")
-    spec = replace(spec, method=method, backbone=LEXICAL)
+    spec = replace(spec, method=method, backbone=spec.backbone if spec.rerank else LEXICAL)
     checked = _check(run, spec)
     if strict:
         _refuse_strangers(run, spec, checked)
@@ -141,6 +151,16 @@ def table(*results: Done) -> str:
     """Results as one Markdown table with its notes."""
     data = [r.data for r in results]
     return f"{main_table(data)}\n\n{footer(data)}"
+
+
+def _reranker(chosen: str | PluginSpec) -> PluginSpec | None:
+    if isinstance(chosen, PluginSpec):
+        return chosen
+    if chosen == "none":
+        return None
+    if chosen not in RERANKERS:
+        raise UserError(unknown("rerank", str(chosen), ["none", *RERANKERS]))
+    return RERANKERS[chosen]
 
 
 def _graph_spec(name: str | Path, settings: Mapping[str, Json]) -> GraphSpec:

@@ -175,7 +175,7 @@ class Step:
     """One LLM call and what came of it.
 
     ``state`` is a small JSON object with a ``kind`` (walk, beam, program, evidence), written by
-    every method: the viewer reads nothing else.
+    every method: the viewer reads nothing else. A step that made no call says ``called: false``.
     """
 
     number: int

@@ -109,7 +109,7 @@ class Asker:
             merged = {**last.state, **state}
             self.steps[-1] = Step(last.number, tag, merged, last.invalid, last.fallbacks)
         else:
-            self.steps.append(Step(len(self.steps) + 1, tag, dict(state)))
+            self.steps.append(Step(len(self.steps) + 1, tag, {**state, "called": False}))
 
     @property
     def trajectory(self) -> Trajectory:

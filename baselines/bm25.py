@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from ark.protocols import Context
 from ark.records import MAX_RANKED, Attempt, Json
+from ark.search.choose import lexical
 from baselines.common import evidence, ranking
 
 
@@ -30,6 +31,6 @@ class BM25Baseline:
         return {}
 
     async def attempt(self, question: str, ctx: Context, agent: int) -> Attempt:  # noqa: ARG002
-        """The 100 best nodes of one search."""
-        found = ranking(ctx.search.search(question, MAX_RANKED))
+        """The 100 best nodes of one search; of BM25 also where the cell's search is another."""
+        found = ranking(lexical(ctx.search).search(question, MAX_RANKED))
         return Attempt(found, trajectory=evidence("bm25", ctx.graph, found))

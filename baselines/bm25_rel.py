@@ -17,6 +17,7 @@ from ark.graph import KnowledgeGraph
 from ark.protocols import Context, Ints
 from ark.records import MAX_RANKED, Attempt, Json
 from ark.search import Siblings, document
+from ark.search.choose import lexical
 from baselines.common import evidence, ranking, settings, whole_number
 
 TAG = "bm25_rel"
@@ -107,8 +108,9 @@ class BM25Relations:
 
     async def attempt(self, question: str, ctx: Context, agent: int) -> Attempt:  # noqa: ARG002
         """The 100 best nodes of one search; the first call of a graph builds the index."""
-        if not isinstance(ctx.search, Siblings):
+        bm25 = lexical(ctx.search)  # also where the cell's search is another
+        if not isinstance(bm25, Siblings):
             raise UserError("method=bm25_rel needs a search over other texts: add search=bm25")
-        search = ctx.search.sibling(RelationText(self.max_neighbors))
+        search = bm25.sibling(RelationText(self.max_neighbors))
         found = ranking(search.search(question, MAX_RANKED))
         return Attempt(found, trajectory=evidence(TAG, ctx.graph, found))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ark.protocols import Context
 from ark.records import Json
+from ark.text import one_line
 from baselines.ask import (
     Asker,
     best_by_words,
@@ -47,7 +48,7 @@ async def link_seeds(asker: Asker, prefix: str, question: str, most: int) -> lis
     mentions = await asker.ask(
         f"{prefix}.link",
         FIND,
-        f"Question: {question}",
+        f"Question: {one_line(question)}",
         object_schema(
             {"mentions": {"type": "array", "items": {"type": "string"}, "maxItems": MOST_MENTIONS}}
         ),
@@ -63,7 +64,7 @@ async def link_seeds(asker: Asker, prefix: str, question: str, most: int) -> lis
     picks = await asker.ask(
         f"{prefix}.pick",
         PICK,
-        f"Question: {question}\nNodes:\n{numbered(options)}",
+        f"Question: {one_line(question)}\nNodes:\n{numbered(options)}",
         pick_schema("chosen", most, 1),
         lambda value: read_picks(value, "chosen", len(options), 1),
         lambda: best_by_words(question, options, most),

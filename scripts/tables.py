@@ -37,6 +37,11 @@ def options() -> argparse.Namespace:
         action="store_true",
         help="mark unlike data and test across unequal settings, and say so, instead of refusing",
     )
+    parser.add_argument(
+        "--frame",
+        action="store_true",
+        help="also (row - floor) / (ceiling - floor): ARK on random calls, the oracle",
+    )
     parser.add_argument("--long", action="store_true", help="one row a result, nothing compared")
     return parser.parse_intermixed_args()
 
@@ -69,6 +74,8 @@ def main() -> int:
     try:
         cells = load_all(find(chosen.results))
         check_kinds(cells, chosen.by)
+        if chosen.long and chosen.frame:
+            raise UserError("--long has no frame: leave one of the two out")
         if chosen.long:
             long_table(cells, chosen)
             return 0
@@ -79,6 +86,7 @@ def main() -> int:
             chosen.baseline,
             chosen.reference,
             chosen.allow_unequal,
+            frame=chosen.frame,
         )
         sys.stdout.write(result_table(cells, wanted, chosen.format))
         if chosen.by:

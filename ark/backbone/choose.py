@@ -1,7 +1,8 @@
 """The default policy: choose and score numbered options by the words they share with the question.
 
 Words count by their rarity among the options, and a long option needs more of them: the cosine of
-the question's words with the option's. The answer follows the JSON schema.
+the question's words with the option's; function words and plurals do not matter. The answer
+follows the JSON schema.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ark.backbone.linking import chunks, rest_of
+from ark.backbone.linking import HARD_BREAKS, SOFT_BREAKS, chunks, rest_of, stem
 from ark.records import Json, Message
 from ark.text import tokens
 
@@ -54,8 +55,8 @@ class _View:
 
     def __init__(self, question: str, options: Sequence[tuple[int, str]], rng: random.Random):
         self.question = question
-        self.words = [set(tokens(text)) for _, text in options]
-        scores = _cosines(set(tokens(question)), self.words)
+        self.words = [_content(text) for _, text in options]
+        scores = _cosines(_content(question), self.words)
         order = sorted(
             (-score, rng.random(), number)
             for (number, _), score in zip(options, scores, strict=True)
@@ -73,7 +74,8 @@ class _View:
         if kind == "array":
             return self._values(schema)[: schema.get("maxItems")]
         if kind == "integer":
-            return self.ranked[0][0] if self.ranked else 0
+            ranked = self._within(schema)
+            return ranked[0][0] if ranked else 0
         if kind == "boolean":
             return self._covered() >= ENOUGH
         if kind == "string":
@@ -84,25 +86,36 @@ class _View:
         items = schema.get("items", {})
         if items.get("type") == "string":
             return list(chunks(self.question))
-        some = [pair for pair in self.ranked if pair[1] > 0] or self.ranked
-        most = max(len(some), schema.get("minItems", 0))
-        if items.get("type") != "object":
-            return [number for number, _ in self.ranked[:most]]
         fields = items.get("properties", {})
         option = next((n for n, k in fields.items() if k.get("type") == "integer"), "option")
+        ranked = self._within(fields.get(option, {}) if items.get("type") == "object" else items)
+        some = [pair for pair in ranked if pair[1] > 0] or ranked
+        most = max(len(some), schema.get("minItems", 0))
+        if items.get("type") != "object":
+            return [number for number, _ in ranked[:most]]
         score = next((n for n, k in fields.items() if k.get("type") == "number"), "score")
         top = fields.get(score, {}).get("maximum", 1)
         best = max((s for _, s in some), default=0.0)
         return [
             {option: number, score: round(top * s / best, 3) if best > 0 else top}
-            for number, s in self.ranked[:most]
+            for number, s in ranked[:most]
         ]
+
+    def _within(self, schema: Mapping[str, Json]) -> list[tuple[int, float]]:
+        """The options whose numbers the schema of an integer allows."""
+        low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
+        return [pair for pair in self.ranked if low <= pair[0] <= high]
 
     def _covered(self) -> float:
         """Share of the question's content words among those of the options."""
-        wanted = set(rest_of(self.question, []).split())
+        wanted = _content(rest_of(self.question, []))
         held = set().union(*self.words) if self.words else set()
         return len(wanted & held) / len(wanted) if wanted else 0.0
+
+
+def _content(text: str) -> set[str]:
+    """Words that carry something, without the endings of plurals."""
+    return {stem(w) for w in tokens(text) if w not in HARD_BREAKS and w not in SOFT_BREAKS}
 
 
 def _cosines(wanted: set[str], options: Sequence[set[str]]) -> list[float]:

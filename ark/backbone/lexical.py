@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ark.backbone.ark_rules import ark_step
 from ark.backbone.choose import choose
+from ark.backbone.kg_agent_rules import kg_agent_step
 from ark.backbone.rules import Policy, PolicyBackbone
 
 
@@ -15,8 +16,8 @@ class LexicalBackbone(PolicyBackbone):
     """Links names, expands, intersects and selects by shared words; ties drawn by seed and draw."""
 
     name = "lexical"
-    version = 5  # of the rules: raise it with every change that can move an answer
+    version = 6  # of the rules: raise it with every change that can move an answer
 
     def defaults(self) -> dict[str, Policy]:
-        """The rules for ARK, and choosing among numbered options for every other tag."""
-        return {"ark.step": ark_step, "": choose}
+        """The rules for ARK and KG-Agent, and choosing among numbered options for other tags."""
+        return {"ark.step": ark_step, "kg_agent.step": kg_agent_step, "": choose}

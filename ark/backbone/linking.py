@@ -95,10 +95,10 @@ def rest_of(question: str, linked: Sequence[Link]) -> str:
 def asked_type(question: str, types: Sequence[str], linked: Sequence[Link]) -> str | None:
     """The first node type that the question names (singular or plural) outside linked names."""
     covered = {i for link in linked for i in range(link.start, link.end)}
-    words = [None if i in covered else _stem(w) for i, w in enumerate(tokens(question))]
+    words = [None if i in covered else stem(w) for i, w in enumerate(tokens(question))]
     best: tuple[int, int, str] | None = None
     for node_type in types:
-        name = [_stem(w) for w in tokens(node_type.replace("_", " "))]
+        name = [stem(w) for w in tokens(node_type.replace("_", " "))]
         for at in range(len(words) - len(name) + 1):
             if name and words[at : at + len(name)] == name:
                 key = (at, -len(name), node_type)
@@ -107,7 +107,8 @@ def asked_type(question: str, types: Sequence[str], linked: Sequence[Link]) -> s
     return best[2] if best else None
 
 
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
+    """A word without the ending of a plural."""
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
     if word.endswith(("ses", "xes", "ches", "shes")):

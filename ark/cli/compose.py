@@ -20,7 +20,8 @@ from ark.run.jobs import Job, check_n_jobs
 from ark.run.locate import record
 from ark.run.spec import AgentLimits, CellSpec, GraphSpec, Limits, PluginSpec, Transport
 from ark.run.values import check_value
-from ark.search import BM25Settings
+from ark.search import SearchSettings
+from ark.search.choose import kind_of
 
 SPEAK_OF_OTHERS = {"ablation", "preset"}  # groups whose files set fields of other groups
 LISTED = ("budget", "sweep_budget", "agent_limits", "retry", "cache")  # settings with fields
@@ -168,7 +169,7 @@ def _check_keys(values: Mapping[str, Any]) -> None:
             raise UserError(f"{key} must be one of {', '.join(groups()[key])}")
         if key in LISTED and not isinstance(values[key], dict):
             raise UserError(f"{key} has fields, see python run.py --help: {key}.FIELD=VALUE")
-    for key in ("method", "backbone", "tracker"):
+    for key in ("method", "backbone", "tracker", "rerank"):
         if "target" not in values[key]:
             raise UserError(f"{key}.target is missing; it cannot be taken away")
     for key in ("split", "candidates", "results_dir", "over_budget", "backfill", "seeds"):
@@ -224,15 +225,17 @@ def to_job(values: dict[str, Any], chosen: Mapping[str, str], overrides: Sequenc
     if missing:
         raise UserError(f"graph={chosen['graph']} needs {missing[0]}: add {missing[0]}=DIR")
     plugins = {}
-    for kind in ("method", "backbone"):
+    for kind in ("method", "backbone", "rerank"):
         settings = dict(values[kind])
         plugins[kind] = PluginSpec(str(chosen[kind]), str(settings.pop("target")), settings)
+    for name in plugins["rerank"].settings if values["rerank"]["target"] is None else ():
+        raise UserError(f"rerank.{name} has no effect with rerank=none; drop it")
     queries = values["queries"]
     spec = CellSpec(
         graph=GraphSpec(source, graph, None if types is None else tuple(map(str, types))),
         method=plugins["method"],
         backbone=plugins["backbone"],
-        search=record(BM25Settings, "search", values["search"]),
+        search=_search(values["search"]),
         fusion=record(Fusion, "fusion", values["fusion"]),
         split=str(values["split"]),
         limit=values["limit"],
@@ -245,6 +248,7 @@ def to_job(values: dict[str, Any], chosen: Mapping[str, str], overrides: Sequenc
         over_budget=values["over_budget"],
         backfill=values["backfill"],
         seeds=values["seeds"],
+        rerank=None if values["rerank"]["target"] is None else plugins["rerank"],
         agent_limits=record(AgentLimits, "agent_limits", values["agent_limits"]),
     )
     cache = values["cache"]
@@ -267,6 +271,13 @@ def to_job(values: dict[str, Any], chosen: Mapping[str, str], overrides: Sequenc
         values["tracker"],
         None if official is None else Path(str(official)),
     )
+
+
+def _search(values: Mapping[str, Any]) -> SearchSettings:
+    """``relevance`` stands in the files of dense and hybrid; without it the search is BM25."""
+    own = {name: value for name, value in values.items() if name != "relevance"}
+    settings: SearchSettings = record(kind_of(values), "search", own)
+    return settings
 
 
 def _repeated(job: Job, repeats: object) -> list[Job]:

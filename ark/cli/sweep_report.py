@@ -12,7 +12,7 @@ from pathlib import Path
 from ark.cli.experiments import Experiment, Report
 from ark.errors import UserError
 from ark.records import Json, Usage
-from ark.report import footer, main_table
+from ark.report import footer, main_table, recalled_table
 from ark.report.spread import agreement_lines
 from ark.run.jobs import Job, JobEnd, sweep_id
 from ark.run.journal import summed
@@ -36,7 +36,8 @@ def write_report(
     paths = list(done)
     data = [one.data for one in done.values()]
     if experiment is None:
-        parts = [f"{main_table(data)}\n\n{footer(data)}"]
+        known = recalled_table(paths)
+        parts = [f"{main_table(data)}\n\n{footer(data)}", *([known] if known else [])]
         _sections(Report(""), paths, data, folder)
     else:
         parts = [experiment.report.title, *_sections(experiment.report, paths, data, folder)]

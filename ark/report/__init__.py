@@ -1,6 +1,6 @@
 """Tables from results."""
 
-from ark.report.result_tables import result_table, sweep_table
+from ark.report.result_tables import recalled_table, result_table, sweep_table
 from ark.report.sheet import Options
 from ark.report.tables import (
     failure_table,
@@ -18,6 +18,7 @@ __all__ = [
     "main_rows",
     "main_table",
     "markdown",
+    "recalled_table",
     "result_table",
     "strata_table",
     "sweep_table",

@@ -10,6 +10,7 @@ from ark.graph import KnowledgeGraph, data_root
 from ark.records import Json, Query
 from ark.report.bundle_replay import Replay
 from ark.search import BM25, BM25Settings
+from ark.search.choose import kind_of
 
 Lists = dict[str, tuple[str, ...]]
 
@@ -43,6 +44,7 @@ def _search(identity: Mapping[str, Json], graph: KnowledgeGraph) -> BM25:
     known = {f.name for f in fields(BM25Settings)}
     settings = BM25Settings(**{k: v for k, v in identity.items() if k in known})
     search = BM25.open_or_build(graph, data_root(), settings)
-    if dict(search.identity) != dict(identity):
+    # Of a dense or hybrid search it is the BM25 beside it, whose settings the identity holds too.
+    if kind_of(identity) is BM25Settings and dict(search.identity) != dict(identity):
         raise UserError(f"the search index of this run cannot be made here: it is {identity}")
     return search

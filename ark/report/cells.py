@@ -31,6 +31,7 @@ class Question:
     text: str
     cluster: str
     answers: tuple[str, ...]
+    program: bool | None = None  # whether it has one; None where the file does not say
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +79,7 @@ class Cell:
                         str(row.get("text", "")),
                         str(row.get("cluster") or ""),
                         tuple(map(str, row.get("answer_ids", ()))),
+                        row["program"] is not None if "program" in row else None,
                     )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{path} is damaged ({error}): run the cell again") from None

@@ -15,6 +15,7 @@ from ark.run.identity import canonical_json
 from ark.scoring.intervals import Estimate
 from ark.scoring.statistics import two_level
 
+ORACLE = "ark.agent.oracle:Oracle"  # knows the gold: never ranked among systems
 DIGITS = 10  # decimals, as in result.json
 
 
@@ -56,6 +57,11 @@ class Entry:
         """How many; None where the questions are not there."""
         names = self.clusters
         return len(set(names) - {""}) + names.count("") if names else None
+
+    @property
+    def target(self) -> str:
+        """``package.module:Class`` of the method; empty in results that do not say it."""
+        return str((self.first.cell["identity"].get("method") or {}).get("target", ""))
 
     def stacked(self, measure: str) -> Floats | None:
         """float64[repeats, n], or None where a repeat has no such measure."""

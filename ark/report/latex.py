@@ -85,11 +85,11 @@ def _character(c: str) -> str:
 
 
 def to_latex(sheet: Sheet) -> str:
-    """The table, the lifts and the notes."""
+    """The table, the smaller tables below it and the notes."""
     table = printed(sheet)
     parts = [r"% needs \usepackage{booktabs}", _table(table)]
-    if table.lifts:
-        parts += [r"\medskip", _lifts(table.lifts)]
+    for small in table.further:
+        parts += [r"\medskip", _small(small)]
     keyed = [f"$^{{{key}}}$ {escape(text)}" for text, key in table.notes.texts.items()]
     said = [*map(escape, lines(sheet)), *keyed]
     notes = "\\par\n".join(f"\\noindent {line}" for line in said)
@@ -131,7 +131,7 @@ def _cell(shown: Shown) -> str:
     return value + interval + _ARROWS[shown.arrow] + raised
 
 
-def _lifts(rows: Sequence[Sequence[str]]) -> str:
+def _small(rows: Sequence[Sequence[str]]) -> str:
     head, *rest = rows
     return "\n".join(
         [

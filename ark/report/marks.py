@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ark.errors import UserError, unknown
-from ark.report.entry import Entry
+from ark.report.entry import ORACLE, Entry
 from ark.report.grid import Column, Grid, Row, plainness
 from ark.report.paired import ALPHA, Difference, differ, failure_p
 from ark.report.unlike import treatment_differences
@@ -143,11 +143,12 @@ def against(grid: Grid, baseline: str, *, allow_unequal: bool = False) -> dict[P
 def best(grid: Grid, rivals: Mapping[tuple[Column, str], Mapping[int, float]]) -> Best:
     """Best and second mean of each column, where its rows can be compared at all.
 
+    Oracles know the gold and are left out.
     ``rivals`` are published numbers that may be ranked with ours, as fractions by their line.
     """
     out = Best()
     for column in grid.columns:
-        entries = grid.at(column)
+        entries = [(i, entry) for i, entry in grid.at(column) if entry.target != ORACLE]
         if len(entries) < 2 and not any((column, m) in rivals for m in grid.measures):
             continue
         reason = _reason(grid, column, entries)

@@ -32,10 +32,16 @@ def row_name(result: Mapping[str, Json]) -> str:
 
 
 def preset(result: Mapping[str, Json]) -> str:
-    """The preset of a method where the method's label does not say it; else empty."""
+    """The preset of a method where the method's label does not say it; else empty.
+
+    What a label says in brackets, and of a reranker, is no part of the name: ``Oracle (knows the
+    gold)`` is oracle.
+    """
     cell = result["cell"]
-    name = str(cell.get("preset") or "")
-    return "" if _plain(name) == _plain(str(cell["method"])) else name
+    name, label = str(cell.get("preset") or ""), str(cell["method"])
+    if "rerank" in label.rpartition(" + ")[2]:
+        label = label.rpartition(" + ")[0]
+    return "" if _plain(name) in (_plain(label), _plain(label.partition(" (")[0])) else name
 
 
 def settings(result: Mapping[str, Json], *, of_row: bool = False) -> list[str]:

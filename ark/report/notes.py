@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ark.records import Json
-from ark.report.entry import Entry
+from ark.report import frame, recalled
+from ark.report.entry import ORACLE, Entry
 from ark.report.grid import Column, Grid, fingerprint
 from ark.report.lift import NONE
 from ark.report.names import title
@@ -27,6 +28,7 @@ def lines(sheet: Sheet) -> list[str]:
         *(_column_line(grid, column) for column in grid.columns),
         *_treatments(grid),
         *_best(sheet),
+        *_oracles(grid),
         *_tests(sheet),
         *sheet.complaints,
         *_repeats(grid),
@@ -35,6 +37,8 @@ def lines(sheet: Sheet) -> list[str]:
         *_published(sheet),
         *_questions(grid),
         *_lift(sheet),
+        *recalled.lines(grid, sheet.recalled),
+        *frame.lines(grid, sheet.frames),
         *_versions(grid),
         *_credits(grid),
     ]
@@ -119,6 +123,22 @@ def _best(sheet: Sheet) -> list[str]:
         )
     out += [f"{c.label}: no best mark, {why}." for c, why in sheet.best.reasons.items()]
     return out
+
+
+def _oracles(grid: Grid) -> list[str]:
+    """That rows know the gold, and where they have no program to follow."""
+    out: dict[str, None] = {}
+    for _, column, entry in _entries(grid):
+        if entry.target == ORACLE:
+            out["The oracle knows the gold: its rows are not ranked."] = None
+            found = [q.program for q in entry.first.questions.values()]
+            if lacking := found.count(False):
+                text = f"{column.label}: {lacking} of {len(found)} questions have no program"
+                out[
+                    f"{text}; there the oracle counts gold within some hops of one search's hits "
+                    "and cuts no list."
+                ] = None
+    return list(out)
 
 
 def _tests(sheet: Sheet) -> list[str]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 
 from ark.records import Json
+from ark.report import frame, recalled
 from ark.report.grid import Column, heading
 from ark.report.notes import lines
 from ark.report.reference import Beside
@@ -31,13 +32,12 @@ FIELDS = (
 
 
 def to_markdown(sheet: Sheet) -> str:
-    """The table, the lifts, the notes."""
+    """The table, the smaller tables below it, the notes."""
     table = printed(sheet)
     header = [*table.lead, *(heading(c, m) for c in table.groups for m in table.measures)]
     rows = [[*map(escape, line.lead), *map(_cell, line.cells)] for line in table.lines]
     parts = [markdown(list(map(escape, header)), rows)]
-    if table.lifts:
-        head, *rest = table.lifts
+    for head, *rest in table.further:
         parts.append(markdown(list(head), [list(map(escape, row)) for row in rest]))
     keyed = [f"({key}) {escape(text)}" for text, key in table.notes.texts.items()]
     # A list: each note stays on a line of its own where Markdown is rendered.
@@ -60,10 +60,13 @@ def _cell(shown: Shown) -> str:
 
 def to_csv(sheet: Sheet) -> str:
     """One line for each row, graph and measure; shares and differences as fractions, p as is."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, FIELDS, restval="", lineterminator="\n")
+    out, grid = io.StringIO(), sheet.grid
+    extra = [
+        *(recalled.FIELDS if any(sheet.recalled.values()) else ()),
+        *(frame.FIELDS if sheet.frames is not None else ()),
+    ]
+    writer = csv.DictWriter(out, [*FIELDS, *extra], restval="", lineterminator="\n")
     writer.writeheader()
-    grid = sheet.grid
     for i, _ in enumerate(grid.rows):
         for column in grid.columns:
             for measure in grid.measures:
@@ -105,7 +108,9 @@ def _record(sheet: Sheet, i: int, column: Column, measure: str) -> dict[str, Jso
         "questions": cell.questions_hash[:SHOWN],
         "commit": cell.data["environment"].get("commit"),
     }
-    return record | _tested(sheet, place) | _figure(sheet.beside.get(place)) | _lifted(sheet, place)
+    record |= _tested(sheet, place) | _figure(sheet.beside.get(place)) | _lifted(sheet, place)
+    own = recalled.record(sheet.recalled.get(place[:2]), measure)
+    return record | own | frame.record(sheet.frames, place)
 
 
 def _tested(sheet: Sheet, place: tuple[int, Column, str]) -> dict[str, Json]:

@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ark.errors import UserError, unknown
+from ark.report import recalled
 from ark.report.cells import Cell, find, load_all
+from ark.report.grid import grid
 from ark.report.latex import to_latex
-from ark.report.render import to_csv, to_markdown
+from ark.report.recalled import parts
+from ark.report.render import escape, to_csv, to_markdown
 from ark.report.sheet import PUBLISHED, Options, sheet
+from ark.report.tables import markdown
 
 FORMATS = {"md": to_markdown, "tex": to_latex, "csv": to_csv}
 
@@ -45,3 +49,18 @@ def sweep_table(
     shown = PUBLISHED if reference is True else reference or ""
     options = Options(tuple(measures), baseline, shown, allow_unequal, lenient=True)
     return result_table(load_all(find(paths)), options, fmt)
+
+
+def recalled_table(paths: Sequence[Path]) -> str:
+    """Rows with a model on the questions that their closed-book run knows, and on the rest.
+
+    Markdown, with what it means; empty where the results have no such run.
+    """
+    made = grid(load_all(find(paths)))
+    found = parts(made)
+    table = recalled.rows(made, found)
+    if not table:
+        return ""
+    head, *rest = table
+    text = markdown(list(head), [list(map(escape, row)) for row in rest])
+    return f"{text}\n\n" + "\n".join(map(escape, recalled.lines(made, found)))

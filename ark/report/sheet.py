@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 
 from ark.errors import UserError
 from ark.report.cells import Cell
+from ark.report.frame import Frame, frames
 from ark.report.grid import Column, Grid, grid
 from ark.report.lift import Lift, lifts
 from ark.report.marks import Best, Place, Tested, against, best
+from ark.report.recalled import Parts, parts
 from ark.report.reference import Beside, Figure, belongs, beside, compared, of_table, split_fits
 from ark.report.unlike import refuse_unlike
 
@@ -21,6 +23,7 @@ class Options:
     """What a table shows. ``reference``: "", published, published:all or published:TABLE.
 
     ``lenient``: unlike data and an unknown baseline are said in the table instead of refused.
+    ``frame``: also each row between floor and ceiling (``ark.report.frame``).
     """
 
     measures: tuple[str, ...] = ()
@@ -28,6 +31,7 @@ class Options:
     reference: str = ""
     allow_unequal: bool = False
     lenient: bool = False
+    frame: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,8 @@ class Sheet:
     beside: Mapping[Place, Beside]
     published: Sequence[PublishedRow]
     complaints: Sequence[str] = field(default=())
+    recalled: Mapping[tuple[int, Column], Parts | None] = field(default_factory=dict)
+    frames: Frame | None = None
 
 
 def sheet(cells: Sequence[Cell], options: Options) -> Sheet:
@@ -82,7 +88,9 @@ def sheet(cells: Sequence[Cell], options: Options) -> Sheet:
         rows = _published_rows(made, table) if table else []
     marks = best(made, _rivals(made, found, rows))
     lift = lifts(made, allow_unequal=options.allow_unequal)
-    return Sheet(made, options, tests, marks, lift, found, rows, tuple(complaints))
+    framed = frames(made, allow_unequal=options.allow_unequal) if options.frame else None
+    said = tuple(complaints)
+    return Sheet(made, options, tests, marks, lift, found, rows, said, parts(made), framed)
 
 
 def _table(reference: str) -> str:

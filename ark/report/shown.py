@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ark.report import frame, recalled
 from ark.report.entry import Entry
 from ark.report.grid import Column, Grid
 from ark.report.lift import Lift
@@ -65,7 +66,8 @@ class Printed:
     measures: tuple[str, ...]
     lines: tuple[Line, ...]
     notes: Notes
-    lifts: tuple[tuple[str, ...], ...]  # header and rows; empty without any
+    further: tuple[tuple[tuple[str, ...], ...], ...]
+    """Smaller tables below, each a header and rows: lifts, recalled questions, frames."""
 
 
 def printed(sheet: Sheet) -> Printed:
@@ -93,7 +95,13 @@ def printed(sheet: Sheet) -> Printed:
     used = [j for j in range(len(LEAD)) if j == 0 or any(line.lead[j] for line in lines)]
     short = [Line(tuple(x.lead[j] for j in used), x.cells, x.published) for x in lines]
     lead = tuple(LEAD[j] for j in used)
-    return Printed(lead, grid.columns, grid.measures, tuple(short), notes, _lift_rows(sheet))
+    small = (
+        _lift_rows(sheet),
+        recalled.rows(grid, sheet.recalled),
+        frame.rows(grid, sheet.frames),
+    )
+    further = tuple(table for table in small if table)
+    return Printed(lead, grid.columns, grid.measures, tuple(short), notes, further)
 
 
 def _cell(

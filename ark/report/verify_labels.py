@@ -6,6 +6,7 @@ What follows from neither is taken as it is: docs/bundles.md lists it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from ark.records import Json
 from ark.report.bundle_replay import DERIVED, Contents
@@ -22,6 +23,7 @@ _RULES = {
 }  # with their names
 _REPLAY = "ark.backbone.replay:ReplayBackbone"
 IS_LLM = dict.fromkeys((*_REMOTE, _LOCAL), True) | dict.fromkeys((*_RULES, _REPLAY), False)
+SILENT = frozenset(target for target, model in IS_LLM.items() if not model)
 TAKEN = ("graph_version", "preset", "tuned")  # these stand nowhere else
 KNOWN = (
     frozenset(
@@ -86,8 +88,8 @@ def _check_treatment(
         "relevance": run["search"],
         "candidates": reading["candidates"],
         "candidate_types": types,
-        "rerank": None,
-        "seeds": "question",
+        "rerank": run.get("rerank", {}).get("settings"),
+        "seeds": run.get("seeds", "question"),
         "token_budget": None,
     }
     same_json(file, expected, dict(found), "cell.treatment")
@@ -109,7 +111,7 @@ def _check_method(file: str, run: Mapping[str, Json], cell: Mapping[str, Json]) 
     cls = shipped(run["method"])
     if cls is None:
         return
-    same(file, "cell.method", cls.label, cell["method"])
+    same(file, "cell.method", label_of(cls, run), cell["method"])
     if "ablation" in cell:
         ablations = getattr(cls, "ablations", {})
         fits = (
@@ -118,6 +120,21 @@ def _check_method(file: str, run: Mapping[str, Json], cell: Mapping[str, Json]) 
             if all(run["method"].get(field) == value for field, value in values.items())
         )
         same(file, "cell.ablation", next(fits, "full"), cell["ablation"])
+
+
+def label_of(cls: Any, run: Mapping[str, Json]) -> str:
+    """What tables call a shipped method on the backbone and with the reranker of a run."""
+    silent = (run["backbone"] or {}).get("target") in SILENT
+    label = str(getattr(cls, "label_without_model", cls.label) if silent else cls.label)
+    if "rerank" not in run:
+        return _named(label, run)
+    around = f" + {run['rerank']['settings']['name']} rerank" + " (lexical)" * silent
+    return _named(label + around, run)
+
+
+def _named(label: str, run: Mapping[str, Json]) -> str:
+    name = (run["backbone"] or {}).get("backbone", "lexical")
+    return label.replace("lexical", str(name))
 
 
 def _check_backbone(file: str, run: Mapping[str, Json], cell: Mapping[str, Json]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
+from ark.agent.fusion import Fusion
 from ark.errors import UserError
 from ark.records import Json
 from ark.report.bundle_private import scrubbed
@@ -14,20 +15,35 @@ from ark.report.verify_difference import DifferenceError, same_json
 from ark.run.locate import locate
 from ark.run.session import CANDIDATE_TYPES, DOCUMENTS
 from ark.run.source import foreign_source
-from ark.search import BM25Settings
+from ark.search.choose import changed
 
 # Only these are imported: a bundle comes from a stranger and may name any module.
 SHIPPED = frozenset(
     {
         "ark.agent.method:Ark",
         "ark.agent.method:ArkPlus",
+        "ark.agent.oracle:Oracle",
+        "baselines.af_retriever.method:AFRetriever",
         "baselines.bm25:BM25Baseline",
         "baselines.bm25_rel:BM25Relations",
+        "baselines.closed_book:ClosedBook",
+        "baselines.dense:DenseBaseline",
+        "baselines.dense:HybridBaseline",
+        "baselines.kg_agent.gold:KGAgentGold",
+        "baselines.kg_agent.method:KGAgent",
         "baselines.ppr:PersonalizedPageRank",
         "baselines.propagate:Propagate",
         "baselines.string_match:StringMatch",
+        "baselines.tog.method:Tog",
+        "baselines.tog.method:TogBM25",
+        "baselines.tog.method:TogFaithful",
+        "baselines.tog.method:TogR",
+        "baselines.tog.method:TogRBM25",
+        "baselines.tog2.method:Tog2",
+        "baselines.tog2.method:Tog2Code",
     }
 )
+RERANK_DEFAULTS = {"k": 20, "card_tokens": 60, "reverse": False}  # of both of our rerankers
 _HASH = re.compile("[0-9a-f]{16,}")
 ANY = object()  # a value that the identity holds in another form, as a prompt by its hash
 
@@ -51,6 +67,8 @@ def check_changed(file: str, run: Mapping[str, Json], cell: Mapping[str, Json]) 
     check_candidates(file, cell, found, CANDIDATE_TYPES.get(cell["graph"]))
     _check_documents(file, found)
     expected = {**_of_search(run, cell), **({"seed": run["seed"]} if run["seed"] else {})}
+    expected |= {"seeds": run["seeds"]} if "seeds" in run else {}
+    expected |= _of_rerank(run["rerank"]) if "rerank" in run else {}
     cls = shipped(run["method"])
     expected |= _of_method(run, found, cls) if cls else _of_another(run, found, expected)
     for name in cell.get("forced") or {}:
@@ -104,15 +122,24 @@ def _identity(cls: Any) -> Mapping[str, Json]:
 def _of_search(run: Mapping[str, Json], cell: Mapping[str, Json]) -> dict[str, Any]:
     """Settings of the search that are no defaults, but for types that are the candidates."""
     out: dict[str, Any] = {}
-    for field in fields(BM25Settings):
-        value = run["search"].get(field.name, _json(field.default))
-        if value == _json(field.default):
-            continue
-        own = field.name == "types" and value == cell["reading"]["candidate_types"]
-        name = f"search.{field.name}"
+    for field, value in changed(run["search"]).items():
+        own = field == "types" and value == cell["reading"]["candidate_types"]
+        name = f"search.{field}"
         if not own or name in (cell.get("changed") or {}):  # older versions named these too
             out[name] = value
     return out
+
+
+def _of_rerank(stored: Mapping[str, Json]) -> dict[str, Any]:
+    """The agents whose list is reranked, and settings of the reranker that are no defaults."""
+    before, out = stored["list"], {}
+    if before["agents"] > 1:
+        fusion = before["fusion"]
+        out = {"agents": before["agents"], "fusion": fusion["kind"]}
+        out |= {} if fusion["ties"] == Fusion().ties else {"ties": fusion["ties"]}
+    usual = RERANK_DEFAULTS | {"name": stored["settings"]["name"]}
+    changed_ = {k: v for k, v in stored["settings"].items() if k not in usual or v != usual[k]}
+    return out | {f"rerank.{k}": v for k, v in changed_.items()}
 
 
 def check_candidates(

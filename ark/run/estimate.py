@@ -30,6 +30,7 @@ from ark.text import clip
 
 CHARACTERS = 4  # a token, in estimates; the same as for observations
 REHEARSED = 5  # questions
+SETTINGS = ("method", "backbone", "search", "rerank")  # of a run's identity
 LEAST = 5  # agents of finished runs that are worth a mean
 
 
@@ -127,13 +128,13 @@ class Finished:
                 other = json.loads(path.read_text(encoding="utf-8"))
                 if _model(other["backbone"]) != _model(run["backbone"]):
                     continue
-                if other["method"]["target"] != run["method"]["target"]:
+                if _agent(other) != _agent(run):
                     continue
                 lines = self._lines(path.parent)
                 every += lines
                 if other["graph"]["source"] == run["graph"]["source"]:
                     graph += lines
-                    if all(other[key] == run[key] for key in ("method", "backbone", "search")):
+                    if all(other.get(key) == run.get(key) for key in SETTINGS):
                         settings += lines
         for what, lines in (
             ("same graph and settings", settings),
@@ -149,6 +150,12 @@ class Finished:
             ended = [a for a in read_journal(folder).agents.values() if a.status != "failed"]
             self._read[folder] = [replace(a, nodes=(), picked_at=()) for a in ended]  # small
         return self._read[folder]
+
+
+def _agent(run: Mapping[str, Json]) -> list[Json]:
+    """What makes the calls of one line of a journal; with a reranker all agents of the method."""
+    around = run.get("rerank")
+    return [run["method"]["target"], around and [around["target"], around["list"]["agents"]]]
 
 
 def _model(backbone: Mapping[str, Json] | None) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ark.backbone import ScriptedBackbone
+from ark.errors import UserError
 from ark.graph import open_or_build, source_for
 from ark.protocols import Context, Method
 from ark.records import Json
@@ -51,6 +52,8 @@ def behaviour(method: Method, root: Path) -> Json:
         try:
             attempt = run_coroutine(method.attempt(QUESTION, context, agent))
             attempt = checked(attempt, graph.n_nodes)
+        except UserError:  # what is missing on this machine is no behaviour: no id may rest on it
+            raise
         except Exception as error:  # noqa: BLE001 (its failure on the toy graph is behaviour too)
             out.append({"error": type(error).__name__})
             continue

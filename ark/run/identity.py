@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING
 
 from ark.protocols import Backbone, Graph, Method, Relevance
 from ark.records import Json
 from ark.run.source import foreign_source
 from ark.run.spec import AgentLimits, CellSpec, Reading
+
+if TYPE_CHECKING:
+    from ark.run.reranked import Reranked
 
 SCHEMA = 1  # of the run folder and result.json
 
@@ -52,7 +57,15 @@ class Identity:
 
 def asks_backbone(method: Method) -> bool:
     """Whether a method talks to a backbone at all; if not, none stands in its id or its rows."""
-    return bool(method.probe)
+    return bool(method.probe) or bool(getattr(method, "asks", False))
+
+
+def agent_rng(seed: int, repeat: int, query: str, agent: int) -> random.Random:
+    """What an agent of a question may draw from; the same whatever stands around the method."""
+    seeded: dict[str, Json] = {"seed": seed, "query": query, "agent": agent}
+    if repeat:
+        seeded["repeat"] = repeat
+    return random.Random(digest(seeded))
 
 
 def run_identity(
@@ -63,8 +76,12 @@ def run_identity(
     backbone: Backbone,
     questions: str,
     fingerprint: str,
+    reranked: Reranked | None = None,
 ) -> dict[str, Json]:
-    """What changes calls. ``questions`` is the hash of the selected questions, in order."""
+    """What changes calls. ``questions`` is the hash of the selected questions, in order.
+
+    ``reranked`` is what stands around ``method``, where something does.
+    """
     gold = spec.graph.settings.get("gold") or "answer_ids"
     return {
         "schema": SCHEMA,
@@ -83,14 +100,25 @@ def run_identity(
         },
         "backbone": (
             {"target": spec.backbone.target, **backbone.identity, **_source(type(backbone))}
-            if asks_backbone(method)
+            if asks_backbone(method) or reranked
             else None
         ),
         "seed": spec.seed,
         "fingerprint": fingerprint,
         **({"seeds": spec.seeds} if spec.seeds != "question" else {}),
+        **({"rerank": _rerank(spec, reranked)} if reranked else {}),
         **({"repeat": spec.repeat} if spec.repeat else {}),
         **({"agent_limits": limits} if (limits := _set(spec.agent_limits)) else {}),
+    }
+
+
+def _rerank(spec: CellSpec, reranked: Reranked) -> dict[str, Json]:
+    assert spec.rerank is not None
+    return {
+        "target": spec.rerank.target,
+        "settings": dict(reranked.reranker.identity),
+        "list": reranked.before,
+        **_source(type(reranked.reranker)),
     }
 
 

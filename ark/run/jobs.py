@@ -78,7 +78,9 @@ def _method(job: Job) -> Any:
 
 def _shared_steps(specs: list[CellSpec], methods: Sequence[Any]) -> list[CellSpec]:
     def key(spec: CellSpec, method: Any) -> str | None:
-        if spec.steps is not None or not getattr(method, "readable_steps", False):
+        if spec.rerank is not None or spec.steps is not None:
+            return None  # a reranked list is of whole runs of all agents
+        if not getattr(method, "readable_steps", False):
             return None
         return _key(spec, "max_steps", "agents")
 
@@ -98,7 +100,9 @@ def _shared_steps(specs: list[CellSpec], methods: Sequence[Any]) -> list[CellSpe
 def _shared_pool(specs: list[CellSpec], methods: Sequence[Any]) -> list[CellSpec]:
     keys = [
         _key(spec, "agents")
-        if spec.pool is None and "agents" in getattr(method, "reading_fields", ())
+        if spec.rerank is None
+        and spec.pool is None
+        and "agents" in getattr(method, "reading_fields", ())
         else None
         for spec, method in zip(specs, methods, strict=True)
     ]

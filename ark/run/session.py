@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ark.errors import UserError, unknown
 from ark.graph import KnowledgeGraph, data_root, graph_folder, open_or_build, source_for
@@ -15,6 +15,7 @@ from ark.protocols import Backbone, Method
 from ark.queries import load_queries, questions_for, questions_hash, select, wording_of
 from ark.queries.files import questions_beside
 from ark.queries.forms import to_json
+from ark.queries.metaqa import metaqa_questions
 from ark.queries.stark import STARK_GRAPHS, questions_of
 from ark.records import Json, Query
 from ark.run.fingerprint import fingerprint
@@ -22,13 +23,16 @@ from ark.run.identity import (
     Identity,
     asks_backbone,
     canonical_json,
+    digest,
     reading_identity,
     run_identity,
 )
 from ark.run.locate import build, locate, setting_names
+from ark.run.reranked import Reranked, reranker_of
 from ark.run.result import write_atomic
 from ark.run.spec import CellSpec, GraphSpec, Reading
-from ark.search import BM25
+from ark.search import Search, open_search
+from ark.search.choose import changed
 
 DOCUMENTS = {"version": "1.1.0", "quirks": "official", "add_rel": False, "view": "stored"}
 IDS_FOLLOW_ANSWERS = ("amazon",)  # the order of node ids tells something (docs/graphs/amazon.md)
@@ -42,7 +46,7 @@ class Session:
 
     spec: CellSpec
     graph: KnowledgeGraph
-    search: BM25
+    search: Search
     queries: Sequence[Query]
     method: Method
     backbone: Backbone
@@ -53,17 +57,20 @@ class Session:
     """Settings that this graph does not leave to the user."""
 
     @property
+    def inner(self) -> Method:
+        """The method itself, without what stands around it."""
+        return self.method.method if isinstance(self.method, Reranked) else self.method
+
+    @property
     def reading_folder(self) -> Path:
         """Where this reading's result lies."""
         return self.folder / "readings" / self.identity.cell_id
 
     def _other(self) -> dict[str, Json]:
         """Settings beside the method's that are not the defaults: rows must not look alike."""
-        out = {
-            f"search.{k}": v
-            for k, v in _changed_fields(self.spec.search).items()
-            if not (k == "types" and v == self.spec.graph.candidate_types)
-        }
+        own = self.spec.search.types == self.spec.graph.candidate_types
+        chosen = {"relevance": self.spec.search.relevance, **self.spec.search.key}
+        out = {f"search.{k}": v for k, v in changed(chosen).items() if not (k == "types" and own)}
         for name, default in DOCUMENTS.items():
             value = self.spec.graph.settings.get(name, default)
             if self.spec.graph.source in STARK_GRAPHS and value != default:
@@ -77,6 +84,13 @@ class Session:
             out["candidates"] = "+".join(types) if types else "every node"
         return out
 
+    def _tuned(self, asked: bool) -> str:
+        """What was tuned of the backbone, where one is asked, else of the method."""
+        said = [str(getattr(self.backbone if asked else self.method, "tuned", ""))]
+        if self.inner is not self.method and not asks_backbone(self.inner):
+            said.append(str(getattr(self.inner, "tuned", "")))
+        return "; ".join(filter(None, said))
+
     @property
     def usual_types(self) -> tuple[str, ...] | None:
         """The node types that may be answers on this graph where nobody says otherwise."""
@@ -86,6 +100,8 @@ class Session:
     def labels(self) -> dict[str, Json]:
         """What tables print of a cell, and what rows must share to be compared."""
         asked = asks_backbone(self.method)
+        reranked = self.method if isinstance(self.method, Reranked) else None
+        around: Mapping[str, Json] = {} if reranked is None else reranked.changed
         model = dict(self.backbone.identity)
         return {
             "graph": self.spec.graph.source,
@@ -97,11 +113,11 @@ class Session:
             "is_llm": asked and getattr(self.backbone, "is_llm", True),
             "changed": {
                 k: v
-                for k, v in {**_changed(self.method), **self._other()}.items()
+                for k, v in {**_changed(self.inner), **around, **self._other()}.items()
                 if k not in self.forced
             },
             "forced": dict(self.forced),
-            "ablation": _ablation(self.method),
+            "ablation": _ablation(self.inner),
             "split": self.spec.split,
             "candidates": self.spec.candidates,
             "gold": self.spec.graph.settings.get("gold") or "answer_ids",
@@ -112,11 +128,11 @@ class Session:
                 "relevance": dict(self.search.identity),
                 "candidates": self.spec.candidates,
                 "candidate_types": list(self.spec.graph.candidate_types or ()) or None,
-                "rerank": None,
+                "rerank": None if reranked is None else dict(reranked.reranker.identity),
                 "seeds": self.spec.seeds,
                 "token_budget": None,
             },
-            "tuned": str(getattr(self.backbone if asked else self.method, "tuned", "")),
+            "tuned": self._tuned(asked),
             "credit": self.graph.manifest.get("credit", ""),
         }
 
@@ -136,9 +152,10 @@ def open_session(
     if spec.graph.source in IDS_FOLLOW_ANSWERS and getattr(method, "handles", "") == "index":
         forced = {"handles": "opaque"}
         method = replace(method, **forced)  # type: ignore[type-var]
+    reranker = reranker_of(spec)
     spec = _with_steps(spec, method)
     _check_seeds(spec, method)
-    reading = spec.reading(method.agents)
+    reading = spec.reading(method.agents if reranker is None else 1)
     backbone = _backbone(spec)
     graph = _opened(spec.graph, root)
     spec = replace(spec, graph=with_candidates(spec.graph, graph))
@@ -152,21 +169,21 @@ def open_session(
     )
     if spec.seeds == "oracle" and not all(query.anchor_ids for query in queries):
         raise UserError("seeds=oracle: these questions have no anchors (anchor_ids); drop it")
-    search = BM25.open_or_build(graph, root, spec.search)
+    search = open_search(graph, root, spec.search)
+    reranked = None if reranker is None else Reranked.of(method, reranker, spec)
+    mark = fingerprint(method, root)
+    if reranked is not None:
+        mark = digest([mark, fingerprint(cast(Method, reranked.rehearsed()), root)])
     identity = Identity(
         run_identity(
-            spec,
-            graph,
-            search,
-            method,
-            backbone,
-            questions_hash(queries),
-            fingerprint(method, root),
+            spec, graph, search, method, backbone, questions_hash(queries), mark, reranked
         ),
         reading_identity(reading, spec.graph.candidate_types),
     )
+    method = method if reranked is None else cast(Method, reranked)
     asked = [spec.backbone.name] if asks_backbone(method) else []
-    name = "-".join((spec.graph.source, spec.method.name, *asked, identity.run_id))
+    around = [spec.rerank.name] if spec.rerank is not None else []
+    name = "-".join((spec.graph.source, spec.method.name, *around, *asked, identity.run_id))
     folder = results_dir.absolute() / "runs" / re.sub(r"[^A-Za-z0-9._-]+", "_", name)
     if describe:
         _describe(folder, identity, queries)
@@ -177,8 +194,10 @@ def open_session(
 
 def method_label(method: Method, backbone: Backbone) -> str:
     """What tables print: a method that a model steers is not called so where none does."""
-    asked = asks_backbone(method) and not getattr(backbone, "is_llm", True)
-    return str(getattr(method, "label_without_model", method.label) if asked else method.label)
+    if not asks_backbone(method) or getattr(backbone, "is_llm", True):
+        return method.label
+    label = str(getattr(method, "label_without_model", method.label))
+    return label.replace("lexical", str(backbone.identity.get("backbone", "lexical")))
 
 
 def _check_seeds(spec: CellSpec, method: Method) -> None:
@@ -265,6 +284,8 @@ def all_questions(
         return load_queries(Path(str(graph.settings["path"])), opened)
     if graph.source == "files":
         return questions_beside(opened, graph.settings, split)
+    if graph.source == "metaqa":
+        return metaqa_questions(opened, graph.settings, split)
     if graph.source in STARK_GRAPHS:
         return questions_of(opened, graph.source, graph.settings, split)
     return questions_for(opened, graph.source, root)

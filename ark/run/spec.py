@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import TypeVar
 
-from ark.agent.fusion import Fusion
+from ark.agent.fusion import Fusion, fuse
 from ark.backbone.cache import MODES
 from ark.backbone.reliable import Retries
 from ark.errors import UserError, unknown
 from ark.records import Json
 from ark.run.values import check_value
-from ark.search import BM25Settings
+from ark.search import BM25Settings, SearchSettings
 
 CHOICES = {
     "candidates": ("graph", "answer_type"),
@@ -21,6 +23,7 @@ CHOICES = {
     "backfill": ("none", "bm25"),
 }
 SEEDS = ("question", "oracle")
+Id = TypeVar("Id", int, str)
 MOST_AGENTS = 1_000  # that a stored reading may name: files may come from strangers
 MOST_ORDERS = 5040  # of agents, that one reading averages over
 
@@ -36,7 +39,7 @@ class GraphSpec:
 
 @dataclass(frozen=True)
 class PluginSpec:
-    """A method or a backbone: ``package.module:Class`` and the values of its fields."""
+    """A method, a backbone or a reranker: ``package.module:Class`` and the values of its fields."""
 
     name: str
     target: str
@@ -86,6 +89,10 @@ class Reading:
     def lists(self) -> int:
         """How many agents a question needs."""
         return self.pool or self.agents
+
+    def fuse(self, lists: Sequence[Sequence[Id]], rng: random.Random) -> list[Id]:
+        """Lists of agents as one."""
+        return fuse(lists, self.fusion, rng)
 
 
 def stored_reading(stored: Mapping[str, Json]) -> tuple[Reading, tuple[str, ...] | None]:
@@ -138,7 +145,7 @@ class CellSpec:
     graph: GraphSpec
     method: PluginSpec
     backbone: PluginSpec
-    search: BM25Settings = BM25Settings()
+    search: SearchSettings = BM25Settings()
     fusion: Fusion = Fusion()
     split: str = "test"
     limit: int | None = None
@@ -152,6 +159,8 @@ class CellSpec:
     backfill: str = "none"
     seeds: str = "question"
     """Where walks begin: at nodes linked from the question's text, or at its anchors (oracle)."""
+    rerank: PluginSpec | None = None
+    """What puts each list in a new order before it is stored; None: nothing."""
     repeat: int = 0
     """Number of this repetition: other draws of everything, questions and settings the same."""
     agent_limits: AgentLimits = AgentLimits()

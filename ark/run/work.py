@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 import traceback
 from collections import Counter
@@ -23,7 +22,6 @@ from ark.records import (
     AgentLine,
     Attempt,
     Call,
-    Json,
     Outcome,
     Query,
     Ranking,
@@ -33,12 +31,13 @@ from ark.records import (
 )
 from ark.run.budget import Brake, Purse
 from ark.run.checks import checked
-from ark.run.identity import digest
+from ark.run.identity import agent_rng
 from ark.run.journal import Entries, JournalWriter, summed
 from ark.run.meter import Ledger, Meter, Watch
 from ark.run.progress import Progress
 from ark.run.readings import Scored, read
 from ark.run.session import Session
+from ark.search.choose import lexical
 
 DRAWS = 1_000  # between the draws of one repeat and the next: more than any agents
 
@@ -141,10 +140,7 @@ class Work:
 
     async def _attempt(self, query: Query, agent: int, meter: Meter) -> tuple[Attempt, str | None]:
         spec = self._session.spec
-        seeded: dict[str, Json] = {"seed": spec.seed, "query": query.id, "agent": agent}
-        if spec.repeat:
-            seeded["repeat"] = spec.repeat
-        rng = random.Random(digest(seeded))
+        rng = agent_rng(spec.seed, spec.repeat, query.id, agent)
         graph, seeds = self._session.graph, None
         if spec.seeds == "oracle":
             seeds = tuple(graph.index(node_id) for node_id in query.anchor_ids)
@@ -216,7 +212,7 @@ def scored(session: Session, entries: Entries, queries: Sequence[Query]) -> list
         session.reading,
         session.spec.graph.candidate_types,
         session.spec.seed,
-        session.search,
+        lexical(session.search) if session.reading.backfill == "bm25" else None,
     )
 
 
@@ -252,10 +248,13 @@ def _usage(meter: Meter, trajectory: Trajectory) -> dict[str, Usage]:
 
 
 def _calls(meter: Meter, trajectory: Trajectory) -> tuple[Call, ...]:
-    """Single calls; with what each step says of itself where a step is a call."""
-    steps = trajectory.steps
+    """Single calls; with what each step says of itself where a step is a call.
+
+    Steps that made none (a fallback whose budget was spent, a retrieval) say ``called: false``.
+    """
+    steps = [step for step in trajectory.steps if step.state.get("called", True)]
     if len(steps) != len(meter.calls):
-        return tuple(meter.calls)
+        return tuple(meter.calls)  # a method whose steps are no calls
     return tuple(
         replace(call, invalid=step.invalid, fallbacks=step.fallbacks)
         for call, step in zip(meter.calls, steps, strict=True)

@@ -64,6 +64,26 @@ class BM25:
             **_key(self._settings, self._documents),
         }
 
+    @property
+    def graph(self) -> KnowledgeGraph:
+        """What is searched."""
+        return self._graph
+
+    @property
+    def root(self) -> Path:
+        """Where indexes lie."""
+        return self._root
+
+    @property
+    def settings(self) -> BM25Settings:
+        """What it was opened with."""
+        return self._settings
+
+    @property
+    def lexical(self) -> BM25:
+        """Itself: what backfill asks."""
+        return self
+
     @classmethod
     def open_or_build(
         cls,

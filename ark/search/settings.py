@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from typing import ClassVar
 
 from ark.errors import UserError, unknown
 from ark.records import Json
@@ -21,6 +22,8 @@ class BM25Settings:
 
     ``configs/search/stark.yaml`` has those of STaRK's baseline.
     """
+
+    relevance: ClassVar[str] = "bm25"
 
     k1: float = 1.2
     b: float = 0.75

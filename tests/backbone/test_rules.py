@@ -155,7 +155,7 @@ def test_policies_are_looked_up_by_tag() -> None:
     mine = asyncio.run(backbone.complete(messages, tag="mine"))
     assert mine.message.content == "chosen"
     other = asyncio.run(backbone.complete(messages, tag="other.choose"))
-    assert json.loads(other.message.content or "")[0] == 3
+    assert json.loads(other.message.content or "")[0] == 2  # plurals are the same word
     assert mine.usage.calls == 1
     assert mine.usage.prompt_tokens == 0
 

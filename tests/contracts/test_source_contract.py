@@ -106,6 +106,9 @@ class TestShippedSources(SourceContract):
             (tmp_path / "edges.csv").write_text("source,target,type\na,b,r\na,b,r\nc,c,s\nb,c,s\n")
         if request.param == "files":
             settings["columns"] = {"relation": "type"}
+        if request.param == "metaqa":
+            settings["root"] = tmp_path
+            (tmp_path / "kb.txt").write_text("A|directed_by|B\nA|has_tags|A\nC|written_by|B\n")
         if request.param in STARK_GRAPHS:  # the data hub is never asked by a test
             monkeypatch.setenv("ARK_DATA", str(data_root_path))
             settings["root"] = write_all(tmp_path)

@@ -49,6 +49,8 @@ def write(
     tokens: int = 0,
     files: bool = True,
     counts: Mapping[str, int] | None = None,
+    target: str | None = None,
+    backbone_target: str | None = None,
     **labels: Any,
 ) -> Path:
     """A finished run whose every measure is ``hits``; the path of its result.json.
@@ -63,8 +65,12 @@ def write(
         "graph": {"source": graph, "content_hash": graph_hash},
         "questions": {"split": split, "sha256": digest([ids, names, labels.pop("questions", "")])},
         "search": {"relevance": "bm25", "k1": 1.2},
-        "method": {"target": method, "prompt": "0"} if backbone else {"target": method},
-        "backbone": {"target": MODEL if model else RULES, "model": model} if backbone else None,
+        "method": {"target": target or method, **({"prompt": "0"} if backbone else {})},
+        "backbone": (
+            {"target": backbone_target or (MODEL if model else RULES), "model": model}
+            if backbone
+            else None
+        ),
         "seed": 0,
         "fingerprint": fingerprint,
         "changed": dict(changed or {}),

@@ -15,6 +15,7 @@ _SOURCES = {
     "files": "ark.graph.sources.files:FilesSource",
     "hpo": "ark.graph.sources.hpo:HpoSource",
     "mag": "ark.graph.sources.stark:MagSource",
+    "metaqa": "ark.graph.sources.metaqa:MetaQASource",
     "prime": "ark.graph.sources.stark:PrimeSource",
     "table": "ark.graph.sources.table:TableSource",
     "toy": "ark.graph.toy:ToySource",

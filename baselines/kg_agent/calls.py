@@ -1,0 +1,100 @@
+"""Reads one line of a planner. Nothing is evaluated: a line is a tool's name and its arguments.
+
+    vK = tool(a1, a2, ...)  |  tool(a1, ...)  |  ans = end(vK)  |  vA = vB
+
+Arguments are split at commas, but a relation, a type or a mention is all that is left of the line,
+and the value of a constraint is everything after the third comma, so that it may hold commas.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ark.errors import unknown
+from ark.text import one_line
+from baselines.kg_agent.errors import CallError
+from baselines.kg_agent.tools import TOOLS, Tool
+
+MAX_LINE = 1_000  # characters
+MAX_SETS = 20  # arguments of intersect and union
+_NAME = r"[A-Za-z_]\w{0,39}"
+_CALL = re.compile(rf"(?:({_NAME})\s*=(?!=)\s*)?({_NAME})\s*\((.*)\)[\s.;]*")
+_REBIND = re.compile(rf"({_NAME})\s*=\s*({_NAME})[\s.;]*")
+_INNER = re.compile(rf"\s*({_NAME})\s*\(")
+_SIZE = re.compile(r"^(.*),\s*(?:k\s*=\s*)?(\d{1,6})\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool with its arguments, as texts; ``target`` is what the result is bound to, or empty."""
+
+    tool: str
+    arguments: tuple[str, ...]
+    target: str = ""
+
+    def __str__(self) -> str:
+        body = self.arguments[0] if self.tool == "=" else f"{self.tool}({self._inside})"
+        return f"{self.target} = {body}" if self.target else body
+
+    @property
+    def _inside(self) -> str:
+        return ", ".join(self.arguments)
+
+
+def parse(line: str, tools: Mapping[str, Tool] = TOOLS) -> Call:
+    """The call of one of ``tools`` that a line spells. Raises CallError (syntax, tool, arity)."""
+    if len(line) > MAX_LINE:
+        raise CallError("syntax", f"the line is longer than {MAX_LINE} characters")
+    text = one_line(line)
+    rebind = _REBIND.fullmatch(text)
+    if rebind:
+        return Call("=", (rebind[2],), rebind[1])
+    found = _CALL.fullmatch(text)
+    if not found:
+        raise CallError("syntax", f"expected one call like v1 = get_relation(v0), found {text!r}")
+    target, name, inside = found[1] or "", found[2], found[3].strip()
+    tool = tools.get(name)
+    if tool is None:
+        raise CallError("tool", unknown("tool", name, tools))
+    return Call(name, tuple(_arguments(tool, inside)), target)
+
+
+def _arguments(tool: Tool, inside: str) -> list[str]:
+    parts = [_unquoted(part) for part in _split(tool, inside)]
+    if not tool.least <= len(parts) <= tool.most or "" in parts:
+        raise CallError("arity", f"{tool.name} takes other arguments: {tool.usage}")
+    for part in parts if tool.form == "sets" else parts[:1]:
+        inner = _INNER.match(part)
+        if inner and inner[1] in TOOLS:
+            raise CallError("syntax", f"one call a line: bind {inner[1]}(...) to a variable first")
+    return parts
+
+
+def _split(tool: Tool, inside: str) -> list[str]:
+    if not inside:
+        return []
+    if tool.form == "rest":
+        return [inside]
+    if tool.form == "sets":
+        parts = inside.removeprefix("[").removesuffix("]").split(",", MAX_SETS)
+        if len(parts) > MAX_SETS:
+            raise CallError("arity", f"{tool.name} takes at most {MAX_SETS} sets")
+        return [part.strip() for part in parts]
+    if tool.form == "text":
+        return _search(inside)
+    parts = [part.strip() for part in inside.split(",", tool.most - 1)]
+    return parts[:-1] if len(parts) == tool.most > tool.least and not parts[-1] else parts
+
+
+def _search(inside: str) -> list[str]:
+    first, comma, rest = inside.partition(",")
+    size = _SIZE.match(rest)
+    text, count = (size[1], [size[2]]) if size and size[1].strip() else (rest, [])
+    return [first.strip(), text.strip(), *count] if comma else [first.strip()]
+
+
+def _unquoted(part: str) -> str:
+    quoted = len(part) >= 2 and part[0] == part[-1] and part[0] in "\"'"
+    return part[1:-1].strip() if quoted and part[0] not in part[1:-1] else part

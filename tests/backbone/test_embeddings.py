@@ -1,0 +1,133 @@
+"""Vectors from an endpoint, against a real server on loopback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from chat_server import ChatServer, Plan, Request, always, serving
+
+from ark.backbone.embeddings import BATCH, LiteLLMEncoder
+from ark.errors import FatalBackboneError, UserError
+from ark.graph import KnowledgeGraph
+from ark.search import Dense, DenseSettings
+from ark.search.encoder import encoder_of
+
+pytestmark = pytest.mark.usefixtures("outside")
+
+SECRET = "sk-test-embeddings-1234567890"
+
+
+def vector(text: str) -> list[float]:
+    return [float(len(text)), 1.0, float(text.count("a"))]
+
+
+def answer(request: Request, number: int) -> dict[str, Any]:
+    """In an order of its own, as servers may."""
+    rows = [
+        {"object": "embedding", "index": i, "embedding": vector(text)}
+        for i, text in enumerate(request.body["input"])
+    ]
+    usage = {"prompt_tokens": 3, "total_tokens": 3}
+    return {"object": "list", "data": rows[::-1], "model": "tiny", "usage": usage}
+
+
+@pytest.fixture
+def encoder() -> LiteLLMEncoder:
+    return LiteLLMEncoder("openai/tiny")
+
+
+def run(monkeypatch: pytest.MonkeyPatch, plan: Plan, encoder: Any, texts: list[str]) -> Any:
+    with serving(plan) as server:
+        point_at(monkeypatch, server)
+        return encoder.encode(texts), server
+
+
+def point_at(monkeypatch: pytest.MonkeyPatch, server: ChatServer) -> None:
+    monkeypatch.setenv("OPENAI_API_BASE", server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+
+
+def test_texts_go_out_in_batches_and_vectors_come_back_in_order(
+    monkeypatch: pytest.MonkeyPatch, encoder: LiteLLMEncoder
+) -> None:
+    texts = [f"{'a' * (i % 7)} text {i}" for i in range(BATCH + 3)]
+    found, server = run(monkeypatch, answer, encoder, texts)
+    assert found.dtype == np.float32
+    assert found.tolist() == [vector(text) for text in texts]
+    assert [len(request.body["input"]) for request in server.requests] == [BATCH, 3]
+    (request, _) = server.requests
+    assert request.path == "/v1/embeddings"
+    assert request.body["model"] == "tiny"
+    assert request.headers["authorization"] == f"Bearer {SECRET}"
+
+
+def test_a_refusal_that_passes_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch, encoder: LiteLLMEncoder
+) -> None:
+    def at_first(request: Request, number: int) -> Any:
+        return (500, "busy") if number == 1 else answer(request, number)
+
+    found, server = run(monkeypatch, at_first, encoder, ["a"])
+    assert found.tolist() == [vector("a")]
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "plan", [always((401, f"wrong key {SECRET}")), always({"object": "list", "data": [{}]})]
+)
+def test_what_cannot_succeed_stops_and_names_no_key(
+    monkeypatch: pytest.MonkeyPatch, encoder: LiteLLMEncoder, plan: Plan
+) -> None:
+    with pytest.raises(FatalBackboneError) as caught:
+        run(monkeypatch, plan, encoder, ["a"])
+    assert SECRET not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_too_few_vectors_are_no_answer(
+    monkeypatch: pytest.MonkeyPatch, encoder: LiteLLMEncoder
+) -> None:
+    def short(request: Request, number: int) -> Any:
+        made = answer(request, number)
+        return {**made, "data": made["data"][:1]}
+
+    with pytest.raises(FatalBackboneError, match="1 vectors came back for 2 texts"):
+        run(monkeypatch, short, encoder, ["a", "b"])
+
+
+def test_a_key_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, encoder: LiteLLMEncoder
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="OPENAI_API_KEY"):
+        encoder.encode(["a"])
+    (tmp_path / ".env").write_text(f"OPENAI_API_KEY={SECRET}\n")
+    with serving(answer) as server:
+        monkeypatch.setenv("OPENAI_API_BASE", server.url)
+        found = LiteLLMEncoder("openai/tiny").encode(["a"])
+    assert found.tolist() == [vector("a")]
+    assert server.requests[0].headers["authorization"] == f"Bearer {SECRET}"
+
+
+def test_an_unknown_provider_is_named() -> None:
+    with pytest.raises(UserError, match=r"search\.model=tiny-no-such"):
+        LiteLLMEncoder("tiny-no-such").encode(["a"])
+
+
+def test_a_graph_is_searched_through_it(
+    monkeypatch: pytest.MonkeyPatch, toy_graph: KnowledgeGraph, tmp_path: Path
+) -> None:
+    settings = DenseSettings("litellm", "openai/tiny")
+    assert settings.made() is encoder_of("litellm", "openai/tiny", 256)
+    with serving(answer) as server:
+        point_at(monkeypatch, server)
+        search = Dense.open_or_build(toy_graph, tmp_path, settings)
+        asked = len(server.requests)
+        assert len(search.search("a banana", 5)) == 5
+        search.rank("a banana", np.array([3]), 1)
+        assert len(server.requests) == asked + 1  # the query once
+    assert search.identity["vectors"] == {"client": "litellm", "model": "openai/tiny"}
+    assert server.url not in str(search.identity)
