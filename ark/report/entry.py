@@ -15,7 +15,9 @@ from ark.run.identity import canonical_json
 from ark.scoring.intervals import Estimate
 from ark.scoring.statistics import two_level
 
-ORACLE = "ark.agent.oracle:Oracle"  # knows the gold: never ranked among systems
+ORACLE = "ark.agent.oracle:Oracle"
+GOLD_PROGRAMS = "baselines.kg_agent.gold:KGAgentGold"
+KNOWS_GOLD = (ORACLE, GOLD_PROGRAMS)  # never ranked among systems
 DIGITS = 10  # decimals, as in result.json
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ark.errors import UserError, unknown
-from ark.report.entry import ORACLE, Entry
+from ark.report.entry import KNOWS_GOLD, Entry
 from ark.report.grid import Column, Grid, Row, plainness
 from ark.report.paired import ALPHA, Difference, differ, failure_p
 from ark.report.unlike import treatment_differences
@@ -148,7 +148,7 @@ def best(grid: Grid, rivals: Mapping[tuple[Column, str], Mapping[int, float]]) -
     """
     out = Best()
     for column in grid.columns:
-        entries = [(i, entry) for i, entry in grid.at(column) if entry.target != ORACLE]
+        entries = [(i, entry) for i, entry in grid.at(column) if entry.target not in KNOWS_GOLD]
         if len(entries) < 2 and not any((column, m) in rivals for m in grid.measures):
             continue
         reason = _reason(grid, column, entries)
