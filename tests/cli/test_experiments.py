@@ -37,6 +37,8 @@ CELLS = {
     "demo_budget": 60,
     "demo_tool_use": 4,
     "demo_prompts": 6,
+    "demo_family": 32,
+    "demo_rerank": 22,
 }
 TOY = ["graph=toy", "split=all", "limit=4"]
 

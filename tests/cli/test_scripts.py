@@ -70,7 +70,7 @@ def test_analyse_reads_a_real_run(done: Done, tmp_path: Path) -> None:
     assert "missing" not in text
     whole = script("analyse.py", str(done.path))
     assert "no LLM" in whole
-    assert whole.count("## ") == 13
+    assert whole.count("## ") == 14
     assert "is no run folder" in script("analyse.py", str(tmp_path), code=2)
 
 
