@@ -38,6 +38,7 @@ CELLS = {
     "demo_tool_use": 4,
     "demo_prompts": 6,
     "demo_family": 32,
+    "demo_family_dense": 38,
     "demo_rerank": 22,
 }
 TOY = ["graph=toy", "split=all", "limit=4"]
