@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
+import inspect
 import logging
 import os
 import warnings
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -48,7 +49,16 @@ async def closer(litellm: Any) -> AsyncGenerator[None, None]:
         yield
     finally:
         await cleanup.close_litellm_async_clients()
+        _close_plain(litellm.in_memory_llm_clients_cache.cache_dict.values())
         litellm.in_memory_llm_clients_cache.flush_cache()
+
+
+def _close_plain(clients: Iterable[Any]) -> None:
+    """Close what embeddings were asked through: clients that need no loop."""
+    for client in list(clients):
+        close = getattr(client, "close", None)
+        if close is not None and not inspect.iscoroutinefunction(close):
+            close()
 
 
 async def listens(url: str | None) -> bool:

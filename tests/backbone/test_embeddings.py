@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +22,16 @@ from ark.search.encoder import encoder_of
 pytestmark = pytest.mark.usefixtures("outside")
 
 SECRET = "sk-test-embeddings-1234567890"
+
+
+@pytest.fixture(autouse=True)
+def litellm_leaves_an_open_loop() -> Iterator[None]:
+    """Its call without a loop makes one and leaves it: closed here, before another test sees it."""
+    yield
+    with warnings.catch_warnings(), contextlib.suppress(RuntimeError):  # there may be none
+        warnings.simplefilter("ignore", DeprecationWarning)
+        asyncio.get_event_loop_policy().get_event_loop().close()
+    asyncio.set_event_loop(None)
 
 
 def vector(text: str) -> list[float]:
