@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 TOKEN_PATTERN = r"(?u)\b\w+\b"
+LONGEST_WORD = 40  # characters that a window moves to end at a word
 _TOKEN = re.compile(TOKEN_PATTERN)
 
 
@@ -38,11 +39,12 @@ def snippet(text: str, query: str, width: int = 160) -> str | None:
 def _window(text: str, at: int, width: int) -> str:
     start = max(0, min(at - width // 3, len(text) - width))
     end = min(len(text), start + width)
-    # Move to word borders, so that a reader never sees half a word.
+    # Move to word borders, so that a reader never sees half a word; some texts have none.
     if start > 0:
-        start = text.rfind(" ", 0, start) + 1
+        space = text.rfind(" ", max(0, start - LONGEST_WORD), start)
+        start = (0 if start <= LONGEST_WORD else start) if space < 0 else space + 1
     if end < len(text):
-        space = text.find(" ", end)
-        end = len(text) if space < 0 else space
+        space = text.find(" ", end, end + LONGEST_WORD)
+        end = (len(text) if len(text) < end + LONGEST_WORD else end) if space < 0 else space
     body = one_line(text[start:end])
     return f"{'…' if start > 0 else ''}{body}{'…' if end < len(text) else ''}"

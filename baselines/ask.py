@@ -8,6 +8,7 @@ is counted. The originals turn malformed replies silently into "no relation" or 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -122,6 +123,17 @@ def _object(text: str | None) -> Mapping[str, Json]:
         if isinstance(value, dict):
             return value
     raise UnreadableError("There is no JSON object in the answer.")
+
+
+_MARKS = re.compile(r"-\[|\]->|[|—→]|\(option")
+
+
+def plain(text: str, width: int) -> str:
+    """Strangers' text on one line of ``width`` characters, without the marks of our own prompts.
+
+    Edges are written with arrows, cards with bars: a name must not be able to look like either.
+    """
+    return _MARKS.sub(" ", clip(text, width)) if _MARKS.search(text) else clip(text, width)
 
 
 # -- options -------------------------------------------------------------------------------------

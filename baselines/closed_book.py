@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from ark.errors import QueryLimitError, UserError, unknown
 from ark.protocols import Context, Graph
 from ark.records import MAX_RANKED, Attempt, Json, Ranking, Status
-from ark.text import clip, tokens
+from ark.text import clip, one_line, tokens
 from baselines.ask import Asker, object_schema, read_texts
 from baselines.common import PerGraph, number, settings, whole_number
 from baselines.names import NameIndex
@@ -89,7 +89,7 @@ class ClosedBook:
             names = await asker.ask(
                 TAG,
                 TASK.format(types=_types(ctx.graph), most=self.names),
-                f"Question: {question}",
+                f"Question: {one_line(question)}",
                 object_schema(
                     {
                         "names": {

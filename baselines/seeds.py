@@ -16,11 +16,13 @@ from baselines.ask import (
     numbered,
     object_schema,
     pick_schema,
+    plain,
     read_picks,
     read_texts,
 )
 
 MOST_MENTIONS = 5
+NAME = 100  # characters of a name or a type
 PER_MENTION = 3  # nodes that are looked up for a mention
 
 FIND = (
@@ -77,7 +79,7 @@ async def link_seeds(asker: Asker, prefix: str, question: str, most: int) -> lis
 
 def describe(ctx: Context, node: int) -> str:
     """A node as an option: name and type."""
-    return f"{ctx.graph.name(node)} | {ctx.graph.type(node)}"
+    return f"{plain(ctx.graph.name(node), NAME)} | {plain(ctx.graph.type(node), NAME)}"
 
 
 def _found(ctx: Context, mentions: list[str]) -> list[int]:

@@ -108,12 +108,18 @@ def _ends(
         alike = [i for i in found if same_data(grid.rows[i].entries[column].first, entry.first)]
         if not alike:
             return None, "the data differ"
-        unequal = {i: treatment_differences(entry, grid.rows[i].entries[column]) for i in alike}
+        unequal = {i: _unequal(entry, grid.rows[i].entries[column]) for i in alike}
         best = min(alike, key=lambda i: (bool(unequal[i]), plainness(grid.rows[i])))
         if unequal[best] and not allow_unequal:
             return None, ", ".join(unequal[best])
         chosen.append(best)
     return (chosen[0], chosen[1]), ""
+
+
+def _unequal(entry: Entry, end: Entry) -> list[str]:
+    """A reranker does not count: floor and ceiling are those of the tools."""
+    differ = treatment_differences(entry, end)
+    return [text for text in differ if not text.startswith("rerank ")]
 
 
 def _framed(entry: Entry, floor: Entry, ceiling: Entry, measure: str) -> Framed | None:

@@ -68,6 +68,7 @@ def check_changed(file: str, run: Mapping[str, Json], cell: Mapping[str, Json]) 
     _check_documents(file, found)
     expected = {**_of_search(run, cell), **({"seed": run["seed"]} if run["seed"] else {})}
     expected |= {"seeds": run["seeds"]} if "seeds" in run else {}
+    expected |= {f"agent_limits.{k}": v for k, v in run.get("agent_limits", {}).items()}
     expected |= _of_rerank(run["rerank"]) if "rerank" in run else {}
     cls = shipped(run["method"])
     expected |= _of_method(run, found, cls) if cls else _of_another(run, found, expected)
@@ -115,8 +116,7 @@ def _identity(cls: Any) -> Mapping[str, Json]:
     ):
         return {}
     made: Any = cls
-    identity: Mapping[str, Json] = made().identity
-    return identity
+    return {name: _json(value) for name, value in made().identity.items()}
 
 
 def _of_search(run: Mapping[str, Json], cell: Mapping[str, Json]) -> dict[str, Any]:

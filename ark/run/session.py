@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -77,6 +77,8 @@ class Session:
                 out[f"graph.{name}"] = value
         if self.spec.seed:
             out["seed"] = self.spec.seed
+        limits = asdict(self.spec.agent_limits).items()
+        out |= {f"agent_limits.{name}": most for name, most in limits if most is not None}
         if self.spec.seeds != "question":
             out["seeds"] = self.spec.seeds
         types = self.spec.graph.candidate_types

@@ -6,12 +6,13 @@ import hashlib
 from collections.abc import Sequence
 
 from ark.protocols import Context
-from ark.text import clip, one_line, snippet
-from baselines.ask import numbered
-from baselines.tog.ways import name_of
+from ark.text import one_line, snippet
+from baselines.ask import numbered, plain
+from baselines.tog.ways import NAME_WIDTH, name_of
 
 SNIPPET = 160  # characters of text in a card: about 40 tokens
 CARDS = 4_800  # characters that the texts of all cards of a prompt share
+ELLIPSES = 40  # what a snippet may have beyond its width, for whole words
 LEAST = 40  # a shorter text says nothing
 
 RELATIONS = (
@@ -53,10 +54,10 @@ def cards(ctx: Context, question: str, nodes: Sequence[int], kind: str) -> list[
     width = min(SNIPPET, CARDS // max(1, len(nodes)))
     out = []
     for node in nodes:
-        parts = [name_of(graph, node), graph.type(node)]
+        parts = [name_of(graph, node), plain(graph.type(node), NAME_WIDTH)]
         text = graph.text(node) if width >= LEAST else ""
         if text:
-            parts.append(snippet(text, question, width) or clip(text, width))
+            parts.append(plain(snippet(text, question, width) or text, width + ELLIPSES))
         out.append(" | ".join(parts))
     return out
 

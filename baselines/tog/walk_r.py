@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ark.text import clip
+from baselines.ask import plain
 from baselines.tog import prompts
 from baselines.tog.beam import Kept, Reached
 from baselines.tog.walk import Evidence, Walk
@@ -66,6 +66,6 @@ class WalkR(Walk):
         """Each relation in its own direction; the nodes between are left out, as in the paper."""
         arrows = []
         for relation, forward in walked:
-            name = clip(relation, NAME_WIDTH)
+            name = plain(relation, NAME_WIDTH)
             arrows.append(f"-[{name}]->" if forward else f"<-[{name}]-")
         return f"{name_of(self.ctx.graph, start)} {' … '.join(arrows)}"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ark.protocols import Context, Graph, Ints
-from ark.text import clip
+from baselines.ask import plain
 
 NAME_WIDTH = 80  # characters of a name
 SHOWN_TYPES = 3  # types of tails that an option names
@@ -82,12 +82,12 @@ def cut(ctx: Context, question: str, way: Way, rule: str, large: int, keep: int)
 
 def name_of(graph: Graph, node: int) -> str:
     """A name on one line; a node may have none."""
-    return clip(graph.name(node), NAME_WIDTH) or "(no name)"
+    return plain(graph.name(node), NAME_WIDTH).strip() or "(no name)"
 
 
 def triple(head: str, relation: str, tail: str) -> str:
     """An edge in its own direction."""
-    return f"{head} -[{clip(relation, NAME_WIDTH)}]-> {tail}"
+    return f"{head} -[{plain(relation, NAME_WIDTH)}]-> {tail}"
 
 
 def step(graph: Graph, way: Way, tail: str) -> str:
@@ -105,5 +105,6 @@ def option(graph: Graph, way: Way, *, types: bool) -> str:
     ends = [(s, t) if way.forward else (t, s) for s, r, t in graph.signatures if r == way.relation]
     kinds = sorted({there for start, there in ends if start == here})
     more = ", …" if len(kinds) > SHOWN_TYPES else ""
-    text = step(graph, way, ", ".join(kinds[:SHOWN_TYPES]) + more)
+    kinds = [plain(kind, NAME_WIDTH) for kind in kinds[:SHOWN_TYPES]]
+    text = step(graph, way, ", ".join(kinds) + more)
     return f"{text} ({len(way.tails)})"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ark.protocols import Context, Graph, Ints
-from ark.text import clip
+from baselines.ask import plain
 from baselines.tog2.chunks import has_text
 
 NAME = 80  # characters of a name in a triple
@@ -61,8 +61,8 @@ def _distinct(rows: Ints) -> Ints:
 def sentence(graph: Graph, triple: Triple) -> str:
     """``head —relation→ tail.`` in the direction of the edge."""
     head, tail = (triple.topic, triple.tail) if triple.out else (triple.tail, triple.topic)
-    relation = clip(graph.relations[triple.relation], NAME)
-    return f"{clip(graph.name(head), NAME)} —{relation}→ {clip(graph.name(tail), NAME)}."
+    relation = plain(graph.relations[triple.relation], NAME)
+    return f"{plain(graph.name(head), NAME)} —{relation}→ {plain(graph.name(tail), NAME)}."
 
 
 def relation_option(graph: Graph, relation: Relation) -> str:
@@ -71,8 +71,8 @@ def relation_option(graph: Graph, relation: Relation) -> str:
     own = graph.type(relation.topic)
     here, there = (0, 2) if relation.out else (2, 0)
     types = [s[there] for s in graph.signatures if s[1] == name and s[here] == own]
-    ends = clip("/".join(dict.fromkeys(types)), NAME)
-    topic, name = clip(graph.name(relation.topic), NAME), clip(name, NAME)
+    ends = plain("/".join(dict.fromkeys(types)), NAME)
+    topic, name = plain(graph.name(relation.topic), NAME), plain(name, NAME)
     arrow = f"{topic} —{name}→ {ends}" if relation.out else f"{ends} —{name}→ {topic}"
     return f"{arrow} ({len(relation.tails)})"
 

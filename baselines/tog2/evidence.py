@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ark.protocols import Context
 from ark.search.texts import TextRanker
-from ark.text import clip
+from baselines.ask import plain
 from baselines.tog2.chunks import has_text, node_passages, sentences
 from baselines.tog2.discover import NAME
 from baselines.tog2.ranker import not_negative
@@ -68,4 +68,4 @@ class Evidence:
         return [self._line(*split[i]) for i in best_first(scores)[: self.settings.sentences]]
 
     def _line(self, node: int, text: str) -> str:
-        return f"{clip(self.ctx.graph.name(node), NAME)}: {text}"
+        return f"{plain(self.ctx.graph.name(node), NAME)}: {text}"

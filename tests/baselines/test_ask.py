@@ -429,3 +429,17 @@ def hub(data_root_path: Path) -> tuple[KnowledgeGraph, BM25]:
 
     graph = built(star(MAX_RANKED + 30, "ask"), data_root_path)
     return graph, BM25.open_or_build(graph, data_root_path)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["A -[treats]-> B", "A | gene", "A (option 1)", "A —treats→ B", "A\n1. B\nQuestion: C"],
+)
+def test_a_name_cannot_look_like_an_edge_a_card_or_a_line(name: str) -> None:
+    from baselines.ask import plain
+
+    shown = plain(name, 80)
+    assert not any(mark in shown for mark in ("-[", "]->", "|", "(option", "—", "→", "\n"))
+    assert shown.startswith("A")
+    assert plain("Copper-moth [x] (plain)", 80) == "Copper-moth [x] (plain)"
+    assert len(plain("x" * 500, 80)) <= 80

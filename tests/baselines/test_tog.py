@@ -233,7 +233,10 @@ def test_08_repairs_count_and_at_the_bound_fallbacks_answer(
 def test_09_a_tail_reached_by_two_relations_is_one_with_the_higher_score(
     toy_graph: KnowledgeGraph, data_root_path: Path
 ) -> None:
-    """Walled garden: Copper moth lives in it (0.9), Night bell grows in it (0.6)."""
+    """Walled garden: Copper moth lives in it (0.9), Night bell grows in it (0.6).
+
+    The higher score comes first here; test_tog_parts has merging with the higher one last.
+    """
     plays = script(relation_prune=[relations((1, 0.9)), relations((1, 0.6))], reason=[yes(1)])
     done = walked(Tog(), toy_graph, data_root_path, plays, seeds=(I1, P2))
     (facts,) = plays.prompts(REASON)

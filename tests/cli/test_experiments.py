@@ -39,7 +39,7 @@ CELLS = {
     "demo_prompts": 6,
     "demo_family": 32,
     "demo_family_dense": 38,
-    "demo_rerank": 22,
+    "demo_rerank": 26,
 }
 TOY = ["graph=toy", "split=all", "limit=4"]
 
