@@ -6,6 +6,7 @@ one after another, and money is 0: it is the user's own machine.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -100,6 +101,17 @@ class LocalBackbone:
             "example": self._example,
             "constrain": self._constrain,
             "prefix_cache": self._prefix_cache,
+        }
+
+    @classmethod
+    def changed(cls, identity: Mapping[str, Json]) -> dict[str, Json]:
+        """Settings of an identity that are no defaults: rows of tables name them."""
+        usual = inspect.signature(cls).parameters
+        files = ("model_path", "lora_path", "threads", "seed")
+        return {
+            name: identity[name]
+            for name, parameter in usual.items()
+            if name not in files and identity[name] != parameter.default
         }
 
     @property

@@ -8,6 +8,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 from ark.agent.fusion import Fusion
+from ark.backbone.local import LocalBackbone
 from ark.errors import UserError
 from ark.records import Json
 from ark.report.bundle_private import scrubbed
@@ -43,6 +44,7 @@ SHIPPED = frozenset(
         "baselines.tog2.method:Tog2Code",
     }
 )
+LOCAL = "ark.backbone.local:LocalBackbone"
 RERANK_DEFAULTS = {"k": 20, "card_tokens": 60, "reverse": False}  # of both of our rerankers
 _HASH = re.compile("[0-9a-f]{16,}")
 ANY = object()  # a value that the identity holds in another form, as a prompt by its hash
@@ -68,6 +70,10 @@ def check_changed(file: str, run: Mapping[str, Json], cell: Mapping[str, Json]) 
     _check_documents(file, found)
     expected = {**_of_search(run, cell), **({"seed": run["seed"]} if run["seed"] else {})}
     expected |= {"seeds": run["seeds"]} if "seeds" in run else {}
+    backbone = run["backbone"] or {}
+    if backbone.get("target") == LOCAL:
+        own = LocalBackbone.changed(backbone)
+        expected |= {f"backbone.{name}": value for name, value in own.items()}
     expected |= {f"agent_limits.{k}": v for k, v in run.get("agent_limits", {}).items()}
     expected |= _of_rerank(run["rerank"]) if "rerank" in run else {}
     cls = shipped(run["method"])

@@ -9,6 +9,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass,
 from pathlib import Path
 from typing import Any, cast
 
+from ark.backbone.local import LocalBackbone
 from ark.errors import UserError, unknown
 from ark.graph import KnowledgeGraph, data_root, graph_folder, open_or_build, source_for
 from ark.protocols import Backbone, Method
@@ -77,6 +78,9 @@ class Session:
                 out[f"graph.{name}"] = value
         if self.spec.seed:
             out["seed"] = self.spec.seed
+        if asks_backbone(self.method) and isinstance(self.backbone, LocalBackbone):
+            own_settings = self.backbone.changed(self.backbone.identity)
+            out |= {f"backbone.{name}": value for name, value in own_settings.items()}
         limits = asdict(self.spec.agent_limits).items()
         out |= {f"agent_limits.{name}": most for name, most in limits if most is not None}
         if self.spec.seeds != "question":

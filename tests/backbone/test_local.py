@@ -123,3 +123,10 @@ def test_a_missing_engine_names_the_line_that_installs_it(
     monkeypatch.setattr(local_engine, "NAME", "no_engine_of_this_name")
     with pytest.raises(FatalBackboneError, match=r"pip install 'ark-harness\[local\]'"):
         ask(LocalBackbone(str(model)))
+
+
+def test_what_is_no_default_is_named_in_rows(model: Path) -> None:
+    usual = LocalBackbone(str(model), threads=1, seed=3)
+    assert LocalBackbone.changed(usual.identity) == {}
+    other = LocalBackbone(str(model), state_schema=False, temperature=0.0)
+    assert LocalBackbone.changed(other.identity) == {"state_schema": False, "temperature": 0.0}
