@@ -146,21 +146,22 @@ def numbered(options: Iterable[str], first: int = 1) -> str:
     )
 
 
-def pick_schema(name: str, most: int, least: int = 0) -> dict[str, Json]:
-    """``{name: [numbers of options]}``."""
-    numbers: Json = {"type": "array", "items": {"type": "integer"}, "maxItems": most}
+def pick_schema(name: str, options: int, most: int, least: int = 0) -> dict[str, Json]:
+    """``{name: [numbers of options]}``; the schema knows how many options there are."""
+    numbers: Json = {"type": "array", "items": _number_of(options), "maxItems": most}
     return _closed({name: {**numbers, "minItems": least}})
 
 
-def score_schema(name: str, most: int, top: float = 1.0) -> dict[str, Json]:
+def score_schema(name: str, options: int, most: int, top: float = 1.0) -> dict[str, Json]:
     """``{name: [{"option": number, "score": 0..top}]}``."""
-    item = _closed(
-        {
-            "option": {"type": "integer"},
-            "score": {"type": "number", "minimum": 0, "maximum": top},
-        }
-    )
+    score: Json = {"type": "number", "minimum": 0, "maximum": top}
+    item = _closed({"option": _number_of(options), "score": score})
     return _closed({name: {"type": "array", "items": item, "minItems": 1, "maxItems": most}})
+
+
+def _number_of(options: int) -> dict[str, Json]:
+    # Small models take any number in an option's text for its own; those held to a schema cannot.
+    return {"type": "integer", "minimum": 1, "maximum": max(1, options)}
 
 
 def _closed(properties: Mapping[str, Json]) -> dict[str, Json]:

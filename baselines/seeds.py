@@ -67,7 +67,7 @@ async def link_seeds(asker: Asker, prefix: str, question: str, most: int) -> lis
         f"{prefix}.pick",
         PICK,
         f"Question: {one_line(question)}\nNodes:\n{numbered(options)}",
-        pick_schema("chosen", most, 1),
+        pick_schema("chosen", len(options), most, 1),
         lambda value: read_picks(value, "chosen", len(options), 1),
         lambda: best_by_words(question, options, most),
         state={**state, "offered": [ctx.graph.id(i) for i in found]},

@@ -8,18 +8,22 @@ from dataclasses import dataclass
 from ark.protocols import Context
 from ark.records import Json
 from ark.text import tokens
-from baselines.ask import object_schema, read_picks, read_texts, read_yes
+from baselines.ask import object_schema, pick_schema, read_picks, read_texts, read_yes
 
 MOST_ANSWERS = 10  # options that an answer may name
 MOST_NAMES = 5  # names that memory may give
 LOOKED = 20  # hits among which a name is looked for
 MARGIN = 1.5  # times the second score that the best hit for an inexact name needs
 
-_NUMBERS: Json = {"type": "array", "items": {"type": "integer"}, "maxItems": MOST_ANSWERS}
-VERDICT = object_schema({"enough": {"type": "boolean"}, "answers": _NUMBERS})
 NAMES = object_schema(
     {"answers": {"type": "array", "items": {"type": "string"}, "maxItems": MOST_NAMES}}
 )
+
+
+def verdict_schema(options: int) -> dict[str, Json]:
+    """``{"enough": boolean, "answers": [numbers of options]}``."""
+    answers = pick_schema("answers", options, MOST_ANSWERS)["properties"]
+    return object_schema({"enough": {"type": "boolean"}, **answers})
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ class Pruner:
             tag,
             system,
             prompts.with_options(self._question, facts, title, options),
-            score_schema(name, most),
+            score_schema(name, len(options), most),
             lambda value: read_scores(value, name, len(labels)),
             lambda: by_words(self._question, options),
             state=state_of(depth, f"{kind}_prune", labels, **more),

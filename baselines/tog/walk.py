@@ -17,11 +17,11 @@ from baselines.tog.answers import (
     MOST_ANSWERS,
     MOST_NAMES,
     NAMES,
-    VERDICT,
     Verdict,
     grounded,
     read_names,
     read_verdict,
+    verdict_schema,
 )
 from baselines.tog.beam import Kept, Reached, Seen, best_ways, merged
 from baselines.tog.prune import MOST_LISTED, Pruner, state_of
@@ -172,7 +172,7 @@ class Walk:
             f"{self.prefix}.reason",
             prompts.REASON,
             prompts.with_options(self.question, shown.facts, "Options", options),
-            VERDICT,
+            verdict_schema(len(options)),
             lambda value: read_verdict(value, len(options)),
             lambda: Verdict(False),
             state=state_of(depth, "reason", self._ids(shown.nodes), beam=self._beam(), taken=[]),
@@ -190,7 +190,7 @@ class Walk:
             f"{self.prefix}.answer",
             prompts.ANSWER,
             prompts.with_options(self.question, shown.facts, "Options", options),
-            pick_schema("answers", MOST_ANSWERS, 1),
+            pick_schema("answers", len(options), MOST_ANSWERS, 1),
             lambda value: read_picks(value, "answers", len(options), 1),
             lambda: best_by_words(self.question, options, 1),
             state=state_of(

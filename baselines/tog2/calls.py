@@ -79,7 +79,7 @@ class Calls:
             "tog2.topic_prune",
             prompts.TOPIC_PRUNE,
             Known(question).prompt("Nodes", options),
-            pick_schema("starts", most),
+            pick_schema("starts", len(options), most),
             lambda value: _first(read_picks(value, "starts", len(options)), most),
             lambda: list(range(len(options)))[:most],
             state=state,
@@ -98,7 +98,7 @@ class Calls:
             "tog2.relation_prune",
             task.format(width=self.settings.width),
             known.prompt("Relations", options),
-            score_schema("relations", most, top),
+            score_schema("relations", len(options), most, top),
             lambda value: read_scores(value, "relations", len(options), top),
             lambda: _scored_by_words(known.question, options),
             state=state,
@@ -110,7 +110,7 @@ class Calls:
         self, known: Known, options: Sequence[str], state: Mapping[str, Json]
     ) -> Verdict:
         """Enough for an answer, or what is missing; not enough on failure."""
-        answers = pick_schema("answers", MOST_ANSWERS)["properties"]
+        answers = pick_schema("answers", len(options), MOST_ANSWERS)["properties"]
         return await self.caller.ask(
             "tog2.reason",
             prompts.REASON,
@@ -133,7 +133,7 @@ class Calls:
             "tog2.answer",
             prompts.ANSWER,
             known.prompt("Nodes", options),
-            pick_schema("answers", MOST_ANSWERS),
+            pick_schema("answers", len(options), MOST_ANSWERS),
             lambda value: _first(read_picks(value, "answers", len(options)), MOST_ANSWERS),
             list,
             state=state,

@@ -50,7 +50,7 @@ def asked(asker: Asker, read: Any = None) -> Any:
             "test.pick",
             "Choose.",
             "Question: q\n1. a\n2. b\n3. c",
-            ask.pick_schema("chosen", 3, 1),
+            ask.pick_schema("chosen", 3, 3, 1),
             read or (lambda value: ask.read_picks(value, "chosen", 3, 1)),
             lambda: [-1],
             state={"kind": "beam"},
@@ -273,10 +273,10 @@ def test_texts_of_strangers_stay_on_their_line(texts: list[str], first: int) -> 
 @pytest.mark.parametrize(
     ("schema", "good", "bad"),
     [
-        (ask.pick_schema("x", 2, 1), {"x": [1]}, {"x": []}),
-        (ask.pick_schema("x", 2), {"x": []}, {"x": [1, 2, 3]}),
-        (ask.score_schema("x", 2), {"x": [{"option": 1, "score": 0.5}]}, {"x": [{"option": 1}]}),
-        (ask.score_schema("x", 2, 10), {"x": [{"option": 1, "score": 9}]}, {"x": []}),
+        (ask.pick_schema("x", 9, 2, 1), {"x": [1]}, {"x": []}),
+        (ask.pick_schema("x", 2, 2), {"x": []}, {"x": [1, 2, 3]}),
+        (ask.score_schema("x", 2, 2), {"x": [{"option": 1, "score": 0.5}]}, {"x": [{"option": 1}]}),
+        (ask.score_schema("x", 2, 2, 10), {"x": [{"option": 1, "score": 9}]}, {"x": []}),
         (ask.object_schema({"y": {"type": "boolean"}}), {"y": True}, {"y": True, "z": 1}),
     ],
 )
