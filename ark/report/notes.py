@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from ark.records import Json
 from ark.report import frame, recalled
-from ark.report.entry import GOLD_PROGRAMS, KNOWS_GOLD, ORACLE, Entry
+from ark.report.entry import ORACLE, Entry
 from ark.report.grid import Column, Grid, fingerprint
 from ark.report.lift import NONE
 from ark.report.names import title
+from ark.report.remarks import remarks
 from ark.report.sheet import Sheet
 from ark.report.shown import join
 from ark.report.spread import prompt_lines
@@ -18,7 +19,6 @@ from ark.report.unlike import SHOWN, treatment_differences
 from ark.run.identity import canonical_json
 
 SPREAD = "hit@1"
-KG_AGENT = "baselines.kg_agent."
 
 
 def lines(sheet: Sheet) -> list[str]:
@@ -30,7 +30,7 @@ def lines(sheet: Sheet) -> list[str]:
         *_treatments(grid),
         *_best(sheet),
         *_oracles(grid),
-        *_composed(grid),
+        *remarks([cell.cell for _, _, entry in _entries(grid) for cell in entry.cells]),
         *_tests(sheet),
         *sheet.complaints,
         *_repeats(grid),
@@ -131,8 +131,6 @@ def _oracles(grid: Grid) -> list[str]:
     """That rows know the gold, and where they have no program to follow."""
     out: dict[str, None] = {}
     for _, column, entry in _entries(grid):
-        if entry.target in KNOWS_GOLD:
-            out["Rows that know the gold are not ranked."] = None
         if entry.target == ORACLE:
             found = [q.program for q in entry.first.questions.values()]
             if lacking := found.count(False):
@@ -142,23 +140,6 @@ def _oracles(grid: Grid) -> list[str]:
                     "and cuts no list."
                 ] = None
     return list(out)
-
-
-def _composed(grid: Grid) -> list[str]:
-    """Composed questions come from programs in a language like the one that KG-Agent writes."""
-    near = {
-        column.label: None
-        for _, column, entry in _entries(grid)
-        if entry.target.startswith(KG_AGENT)
-        and entry.target != GOLD_PROGRAMS
-        and any(q.program for q in entry.first.questions.values())
-    }
-    if not near:
-        return []
-    return [
-        f"{join(list(near))}: the questions are made from programs in a language like the one that "
-        "KG-Agent writes."
-    ]
 
 
 def _tests(sheet: Sheet) -> list[str]:

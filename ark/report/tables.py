@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from ark.records import Json
 from ark.report.names import full_name, row_name, title
 from ark.report.reference import footer_line
+from ark.report.remarks import remarks, unequal
 from ark.text import one_line
 
 COLUMNS = ("hit@1", "hit@5", "recall@20", "mrr")
@@ -119,6 +120,8 @@ def footer(results: Sequence[Mapping[str, Json]]) -> str:
             n = result["counts"]["ok"] + result["counts"]["limit"]
             lines.append(f"{where(result)}: agents' lists differ on {differ} of {n} questions.")
         lines += [f"{where(result)}: {text}." for text in (*partly(result), *forced(result))]
+    cells = [result["cell"] for result in results]
+    lines += [*unequal(cells), *remarks(cells)]
     published = (footer_line(result, TITLES) for result in results)
     lines += dict.fromkeys(line for line in published if line)
     thanks = dict.fromkeys(str(r["cell"]["credit"]) for r in results if r["cell"]["credit"])
