@@ -33,6 +33,7 @@ class LiteLLMEncoder:
     def __init__(self, model: str) -> None:
         self._model = model
         self._proved = False
+        self._dimensions = 0  # of the first vectors that came back
 
     @property
     def identity(self) -> Mapping[str, Json]:
@@ -66,12 +67,19 @@ class LiteLLMEncoder:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Shape (texts, dimensions). Raises UserError, FatalBackboneError or QueryFailedError."""
-        rows: list[Sequence[float]] = []
+        parts = [np.empty((0, self._dimensions), dtype=np.float32)] if not texts else []
         for start in range(0, len(texts), BATCH):
-            rows += self._patiently([_clean(text) for text in texts[start : start + BATCH]])
-        return np.array(rows, dtype=np.float32)
+            part = self._patiently([_clean(text) for text in texts[start : start + BATCH]])
+            self._dimensions = self._dimensions or part.shape[1]
+            if part.shape[1] != self._dimensions:
+                raise FatalBackboneError(
+                    f"{self._model}: vectors of {self._dimensions} and of {part.shape[1]} numbers "
+                    "came back: choose a model whose vectors are all of one length"
+                )
+            parts.append(part)
+        return np.concatenate(parts)
 
-    def _patiently(self, texts: list[str]) -> list[Sequence[float]]:
+    def _patiently(self, texts: list[str]) -> NDArray[np.float32]:
         again = Retrying(
             retry=retry_if_exception_type(RetryableError),
             stop=stop_after_attempt(ATTEMPTS),
@@ -79,13 +87,13 @@ class LiteLLMEncoder:
             reraise=True,
         )
         try:
-            found: list[Sequence[float]] = again(self._asked, texts)
+            found: NDArray[np.float32] = again(self._asked, texts)
         except RetryableError as error:
             raise QueryFailedError(str(error)) from None
         self._proved = True
         return found
 
-    def _asked(self, texts: list[str]) -> list[Sequence[float]]:
+    def _asked(self, texts: list[str]) -> NDArray[np.float32]:
         litellm, library_error, key = self._library
         access = {} if key is None else {"api_key": key}
         try:
@@ -103,16 +111,46 @@ class LiteLLMEncoder:
         return _vectors(answer, len(texts), self._model)
 
 
-def _vectors(answer: Any, count: int, model: str) -> list[Sequence[float]]:
-    """The vectors in the order of the texts."""
+def _vectors(answer: Any, count: int, model: str) -> NDArray[np.float32]:
+    """The vectors in the order of the texts. Raises FatalBackboneError where that is unclear."""
     try:
-        rows = sorted(answer["data"], key=lambda row: int(row["index"]))
-        found = [[float(x) for x in row["embedding"]] for row in rows]
-    except (LookupError, TypeError, ValueError, AttributeError):
+        rows = [[float(x) for x in row["embedding"]] for row in answer["data"]]
+    except (LookupError, TypeError, ValueError, OverflowError, AttributeError):
         raise FatalBackboneError(f"{model}: its answer holds no vectors") from None
-    if len(found) != count or len({len(row) for row in found}) != 1:
-        raise FatalBackboneError(f"{model}: {len(found)} vectors came back for {count} texts")
-    return list(found)
+    lengths = sorted({len(row) for row in rows})
+    if len(rows) != count:
+        raise FatalBackboneError(f"{model}: {len(rows)} vectors came back for {count} texts")
+    if len(lengths) != 1 or lengths == [0]:
+        raise FatalBackboneError(
+            f"{model}: vectors of {' and of '.join(map(str, lengths))} numbers came back in one "
+            "answer: choose a model for embeddings"
+        )
+    wide = np.array(rows)[_order(answer["data"], count, model)]
+    if not (np.abs(wide) <= np.finfo(np.float32).max).all():
+        raise FatalBackboneError(
+            f"{model}: numbers that are not finite in single precision came back: choose another "
+            "model"
+        )
+    found: NDArray[np.float32] = wide.astype(np.float32)
+    if not found.any(axis=1).all():
+        raise FatalBackboneError(
+            f"{model}: a vector of zeros came back for a text with words: choose another model"
+        )
+    return found
+
+
+def _order(rows: Any, count: int, model: str) -> list[int]:
+    """For each text the place of its vector in the answer, by the numbers it gives them."""
+    try:
+        numbers = [int(row["index"]) for row in rows]
+    except (LookupError, TypeError, ValueError, OverflowError, AttributeError):
+        numbers = []
+    if sorted(numbers) != list(range(count)):
+        raise FatalBackboneError(
+            f"{model}: its vectors must have the numbers 0 to {count - 1} as 'index', each once, "
+            "and have not: which text each is for is unknown; mend that server or choose another"
+        )
+    return sorted(range(count), key=numbers.__getitem__)
 
 
 def _clean(text: str) -> str:

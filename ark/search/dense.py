@@ -24,7 +24,16 @@ from ark.search.encoder import MINILM, MOST_TOKENS, Encoder, encoder_of
 from ark.search.recent import Recent
 from ark.search.settings import DOCUMENTS, BM25Settings
 from ark.search.topk import top_k
-from ark.search.vectors import Query, Vectors, build, encoded, to_grid, to_query, wordless
+from ark.search.vectors import (
+    Query,
+    Vectors,
+    build,
+    encoded,
+    same_length,
+    to_grid,
+    to_query,
+    wordless,
+)
 
 VECTORS_VERSION = 1  # of texts, grid and scores: part of every identity
 EXACT = 500_000
@@ -218,7 +227,9 @@ class Dense:
         if known is None:
             if wordless(query):  # nothing to ask the encoder
                 return np.zeros(self.vectors.grid.shape[1])
-            known = self._queries.keep(query, to_query(encoded(self._encoder, [query])[0]))
+            made = to_query(encoded(self._encoder, [query])[0])
+            self.vectors.fit(made)
+            known = self._queries.keep(query, made)
         return known
 
 
@@ -243,6 +254,7 @@ class DenseTexts:
         for text, vector in zip(new, encoded(self._encoder, new) if new else (), strict=True):
             known[text] = self._kept.keep(text, vector)
         vectors = {text: vector for text, vector in known.items() if vector is not None}
+        same_length(*map(len, vectors.values()))
         grid = to_grid(np.stack([vectors[text] for text in texts]))
         scores = Vectors(grid).scores(to_query(vectors[query]))
         return [max(0.0, float(score)) for score in scores]

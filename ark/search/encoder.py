@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import json
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -71,16 +72,41 @@ def encoder_of(kind: str, model: str | None, max_tokens: int) -> Encoder:
         return made
     if ":" not in kind:
         raise UserError(f"{unknown('encoder', kind, ENCODERS)}; or package.module:Class")
-    own: Encoder = _class(kind)()
-    return own
+    return _own(kind)
 
 
 def _class(target: str) -> Any:
     module, _, name = target.partition(":")
     try:
         return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError, TypeError) as error:
+    except (ImportError, AttributeError, ValueError, TypeError, SyntaxError) as error:
         raise UserError(f"encoder={target}: cannot be imported ({error})") from None
+
+
+def _own(target: str) -> Encoder:
+    """An object of the user's class. Raises UserError where it is no encoder."""
+    found = _class(target)
+    needed = "name a class as package.module:Class, made without arguments"
+    if not callable(found):
+        raise UserError(f"encoder={target} is a {type(found).__name__}: {needed}")
+    try:
+        made = found()
+    except TypeError as error:
+        raise UserError(f"encoder={target} cannot be made ({error}): {needed}") from error
+    lost = [name for name in ("identity", "ready", "encode") if not hasattr(made, name)]
+    if lost:
+        raise UserError(
+            f"encoder={target} has no {' and no '.join(lost)}: {needed}, with the members of "
+            "Encoder in ark/search/encoder.py"
+        )
+    try:
+        json.dumps(dict(made.identity), sort_keys=True)
+    except (TypeError, ValueError) as error:
+        raise UserError(
+            f"encoder={target}: its identity must be a mapping of plain JSON ({error})"
+        ) from error
+    own: Encoder = made
+    return own
 
 
 class MiniLM:

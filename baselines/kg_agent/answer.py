@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TypeGuard
 
 import numpy as np
@@ -14,12 +15,35 @@ from baselines.kg_agent.sets import NodeSet, Value, of_rows
 from baselines.tiers import Found, tiered
 
 ORDERS = ("bm25", "random")
+DROPS = ("used", "all")
 
 
-def without(nodes: NodeSet, used: Iterable[int]) -> NodeSet:
-    """A set without the entities that the program started from, unless nothing else is in it."""
-    rows = np.setdiff1d(nodes.rows, np.array(sorted(used), dtype=np.int64), assume_unique=True)
-    return of_rows(rows, nodes.origin, nodes.scores) if len(rows) else nodes
+@dataclass(frozen=True)
+class Dropped:
+    """Entities that a program started from, and that are no answer.
+
+    ``always``: as in the authors' code, also where nothing else is in a set.
+    """
+
+    rows: frozenset[int] = frozenset()
+    always: bool = False
+
+    @classmethod
+    def by(cls, rule: str, used: Iterable[int], topics: Iterable[int]) -> Dropped:
+        """By one of ``DROPS``: what calls ``used``, or that and ``all`` topics."""
+        if rule == "all":
+            return cls(frozenset(used) | frozenset(topics), always=True)
+        return cls(frozenset(used))
+
+    def of(self, nodes: NodeSet) -> NodeSet:
+        """A set without them; as it is where nothing would be left, unless ``always``."""
+        taken = np.array(sorted(self.rows), dtype=np.int64)
+        rows = np.setdiff1d(nodes.rows, taken, assume_unique=True)
+        if len(rows) == len(nodes) or not (len(rows) or self.always):
+            return nodes
+        kept = set(rows.tolist()) if nodes.scores else set()
+        scores = {row: score for row, score in nodes.scores.items() if row in kept}
+        return of_rows(rows, nodes.origin, scores)
 
 
 def last_set(bound: Sequence[Value]) -> NodeSet | None:
@@ -33,16 +57,16 @@ def ranked(
     answer: NodeSet | None,
     bound: Sequence[Value],
     linked: Sequence[int],
-    used: Iterable[int],
+    dropped: Dropped,
     order: str,
 ) -> Ranking:
-    """Tier A: the answer. B: other sets without what was ``used``, the newest first. C: what
+    """Tier A: the answer. B: other sets without what is ``dropped``, the newest first. C: what
     linking found.
 
     A set is in the order of its ``search_in`` scores, then of BM25 for the question; with ``order``
     random, in a drawn one. Of a set, the first ``MAX_RANKED`` are kept.
     """
-    others = [without(v, used) for v in reversed(bound) if _is_result(v) and v is not answer]
+    others = [dropped.of(v) for v in reversed(bound) if _is_result(v) and v is not answer]
     candidates = [v for v in bound if isinstance(v, NodeSet) and v.origin == "candidates"]
     tiers = [[] if answer is None else _tier(ctx, question, answer, order)]
     tiers += [_tier(ctx, question, value, order) for value in others]
@@ -57,8 +81,10 @@ def _is_result(value: Value) -> TypeGuard[NodeSet]:
 
 def _tier(ctx: Context, question: str, nodes: NodeSet, order: str) -> list[Found]:
     if nodes.scores:
-        best = sorted(nodes.scores, key=lambda row: (-nodes.scores[row], row))[:MAX_RANKED]
-        return [Found(row, nodes.scores[row]) for row in best]
+        # The rows say what is in a set; scores may speak of more, or not of all.
+        scores = {row: nodes.scores.get(row, 0.0) for row in nodes.rows.tolist()}
+        best = sorted(scores, key=lambda row: (-scores[row], row))[:MAX_RANKED]
+        return [Found(row, scores[row]) for row in best]
     if order == "random":
         return _drawn(ctx.rng, nodes)
     return [Found(h.node, h.score) for h in ctx.search.rank(question, nodes.rows, MAX_RANKED)]

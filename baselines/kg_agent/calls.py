@@ -23,7 +23,8 @@ _NAME = r"[A-Za-z_]\w{0,39}"
 _CALL = re.compile(rf"(?:({_NAME})\s*=(?!=)\s*)?({_NAME})\s*\((.*)\)[\s.;]*")
 _REBIND = re.compile(rf"({_NAME})\s*=\s*({_NAME})[\s.;]*")
 _INNER = re.compile(rf"\s*({_NAME})\s*\(")
-_SIZE = re.compile(r"^(.*),\s*(?:k\s*=\s*)?(\d{1,6})\s*$")
+_SIZE = re.compile(r"k\s*=\s*(.*)")
+_SIGNS = "+-\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,8 @@ def parse(line: str, tools: Mapping[str, Tool] = TOOLS) -> Call:
 
 def _arguments(tool: Tool, inside: str) -> list[str]:
     parts = [_unquoted(part) for part in _split(tool, inside)]
+    if tool.form == "text" and parts[1:2] == [""]:
+        raise CallError("arity", f"the text of {tool.name} is empty: {tool.usage}")
     if not tool.least <= len(parts) <= tool.most or "" in parts:
         raise CallError("arity", f"{tool.name} takes other arguments: {tool.usage}")
     for part in parts if tool.form == "sets" else parts[:1]:
@@ -89,10 +92,23 @@ def _split(tool: Tool, inside: str) -> list[str]:
 
 
 def _search(inside: str) -> list[str]:
-    first, comma, rest = inside.partition(",")
-    size = _SIZE.match(rest)
-    text, count = (size[1], [size[2]]) if size and size[1].strip() else (rest, [])
-    return [first.strip(), text.strip(), *count] if comma else [first.strip()]
+    """Set, text and perhaps k. The text may hold commas: the last part is k if it looks like one,
+    right or wrong, since a wrong k must not become a word of the text.
+    """
+    first, comma, rest = (part.strip() for part in inside.partition(","))
+    if not comma:
+        return [first]
+    text, more, last = (part.strip() for part in rest.rpartition(","))
+    size = _size(_unquoted(last)) if more else None
+    return [first, rest] if size is None else [first, text, size]
+
+
+def _size(part: str) -> str | None:
+    """What stands for k: ``k=...``, or a number with or without sign; None if it is text."""
+    if named := _SIZE.fullmatch(part):
+        return named[1]
+    number = part.lstrip(_SIGNS).strip().replace(".", "", 1)
+    return part if number.isdigit() else None
 
 
 def _unquoted(part: str) -> str:

@@ -11,7 +11,7 @@ from ark.protocols import Ints
 from ark.records import Scalar
 from baselines.kg_agent.dates import overlaps, read_date
 from baselines.kg_agent.engine import Engine
-from baselines.kg_agent.errors import CallError
+from baselines.kg_agent.errors import CallError, quoted
 from baselines.kg_agent.literals import (
     EXTREMES,
     MORE,
@@ -51,7 +51,7 @@ def constrained(
     op = _SAME.get(constraint.op, constraint.op)
     known = (*ORDER, *EXTREMES, *(MORE if constraint.more else ()))
     if op not in known:
-        raise CallError("operator", f"unknown operator {op!r}; known: {' '.join(known)}")
+        raise CallError("operator", f"unknown operator {quoted(op)}; known: {' '.join(known)}")
     if op not in EXTREMES and not constraint.value:
         raise CallError("value", f"{op} needs a value after it")
     if not len(nodes):
@@ -80,7 +80,7 @@ def _of_times(times: dict[int, list[tuple[Scalar, Scalar]]], op: str, value: str
         raise CallError("operator", "a time from .. to is compared with = and a date only")
     date = read_date(plain(value))
     if date is None:
-        raise CallError("value", f"{value!r} is no date")
+        raise CallError("value", f"{quoted(value)} is no date")
 
     def meets(span: tuple[Scalar, Scalar]) -> bool:
         start, end = (read_date(plain(str(each))) for each in span)

@@ -13,8 +13,8 @@ from ark.program.words import WordIndex, split_words
 from ark.protocols import Graph, Ints
 from ark.records import Scalar
 from baselines.common import PerGraph
-from baselines.kg_agent.errors import CallError
-from baselines.kg_agent.sets import NodeSet, Relation, Way
+from baselines.kg_agent.errors import CallError, quoted
+from baselines.kg_agent.sets import MOVES, NodeSet, Relation, Way
 
 EXACT = 500  # nodes of a set whose relations are counted; of larger ones the schema tells
 SCAN = 50_000  # nodes whose values are read for one constraint
@@ -110,7 +110,7 @@ class Engine:
         """Nodes of a set whose text holds every word of ``text``. Raises CallError."""
         words = split_words(text)
         if not words:
-            raise CallError("value", f"{text!r} holds no word")
+            raise CallError("value", f"{quoted(text)} holds no word")
         return self.words.holding(nodes.rows, words)
 
     # -- values ----------------------------------------------------------------------------------
@@ -151,6 +151,14 @@ class Engine:
             if spans:
                 out[i] = spans
         return out
+
+    def no_link(self, name: str, nodes: NodeSet) -> CallError:
+        """The error for what no move can follow: an attribute of the set, or nothing of it."""
+        own = (r.name for r in self.relations(nodes) if r.way == "value")
+        if any(each.casefold() == name.casefold() for each in own):
+            reason = f"{quoted(name)} is an attribute and leads to no node"
+            return CallError("relation", f"{reason}: use {MOVES['value']}")
+        return self.missing(name, nodes)
 
     def missing(self, name: str, nodes: NodeSet) -> CallError:
         """The error for a relation or attribute that a set does not have."""

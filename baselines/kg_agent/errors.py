@@ -22,6 +22,12 @@ ErrorKind = Literal[
     "size",  # the set is too large for this tool
 ]
 WIDTH = 240  # characters of a message
+LITERAL = 60  # characters of a planner's text in a message, so that the reason keeps its place
+
+
+def quoted(text: str) -> str:
+    """A planner's text in a message: clipped, in quotes."""
+    return repr(clip(text, LITERAL))
 
 
 class CallError(ArkError):

@@ -23,7 +23,7 @@ from ark.text import clip
 from baselines.kg_agent.calls import Call
 from baselines.kg_agent.constraints import Constraint, constrained
 from baselines.kg_agent.engine import Engine
-from baselines.kg_agent.errors import CallError
+from baselines.kg_agent.errors import LITERAL, CallError, quoted
 from baselines.kg_agent.literals import EXTREMES, plain
 from baselines.kg_agent.sets import NodeSet, Relation, Value, narrowed, of_rows
 from baselines.kg_agent.tools import TOOLS, Tool
@@ -100,9 +100,10 @@ class Executor:
             if _VARIABLE.fullmatch(name):
                 message = unknown("variable", name, self.variables)
                 raise CallError("variable", message) from None
-            raise CallError("entity", f"no node has the id {name!r}") from None
+            raise CallError("entity", f"no node has the id {quoted(name)}") from None
         if bound:
-            raise CallError("variable", f"{name} is no variable: bind it by a call first")
+            shown = clip(name, LITERAL)
+            raise CallError("variable", f"{shown} is no variable: bind it by a call first")
         self.used.add(row)
         return of_rows(np.array([row], dtype=np.int64), "raw")
 
@@ -114,7 +115,7 @@ class Executor:
         alike = [c for c in choices if c.casefold() == name.casefold()]
         if not alike and not self.rules.strict and choices:
             alike = [max(choices, key=lambda c: _common(name, c))]
-            self.notes.append(f"{clip(name, 60)} was taken for {alike[0]}")
+            self.notes.append(f"{clip(name, LITERAL)} was taken for {alike[0]}")
         return alike[0] if alike else None
 
     # -- extraction ------------------------------------------------------------------------------
@@ -140,7 +141,7 @@ class Executor:
             right = [r.name for r in offered if (r.way == "in") == backward]
             chosen = self._bound_name(relation, right)
             if chosen is None and not known:
-                raise self.engine.missing(relation, nodes)
+                raise self.engine.no_link(relation, nodes)
             relation = chosen or relation
             rows = self.engine.follow(nodes, relation, backward=backward)
         if not len(rows) and self.rules.empty_fails:
@@ -153,13 +154,15 @@ class Executor:
             return CallError("empty", "the set is empty, so nothing is next to it")
         other = "get_tail_entity" if backward else "get_head_entity"
         if len(self.engine.follow(nodes, relation, backward=not backward)):
-            return CallError("empty", f"{relation} leads the other way: use {other}")
-        return self.engine.missing(relation, nodes)
+            shown = clip(relation, LITERAL)
+            return CallError("empty", f"{shown} leads the other way: use {other}")
+        return self.engine.no_link(relation, nodes)
 
     def _get_entity_by_type(self, name: str) -> NodeSet:
         known = self.engine.type_names
         key = name.lower().replace("_", " ")
-        chosen = known.get(key) or self._bound_name(name, self.engine.graph.node_types)
+        exact = name if name in self.engine.graph.node_types else None
+        chosen = exact or known.get(key) or self._bound_name(name, self.engine.graph.node_types)
         if chosen is None:
             raise CallError("type", unknown("type", name, self.engine.graph.node_types))
         return self.engine.of_type(chosen)
@@ -172,7 +175,8 @@ class Executor:
             rows = self._constrained(nodes, relation, op, value)
             if len(rows) or not self.rules.empty_fails:
                 return narrowed(rows, nodes)
-            raise CallError("empty", f"nothing satisfies {relation} {op} {value}".rstrip())
+            wanted = " ".join(clip(part, LITERAL) for part in (relation, op, value))
+            raise CallError("empty", f"nothing satisfies {wanted}".rstrip())
         except CallError as error:
             if self.rules.strict:
                 raise
@@ -194,7 +198,7 @@ class Executor:
     def _get_candidate_entity(self, mention: str) -> NodeSet:
         hits = self.search.search(mention, CANDIDATES)
         if not hits:
-            raise CallError("entity", f"no node is found for {mention!r}")
+            raise CallError("entity", f"no node is found for {quoted(mention)}")
         rows = np.array(sorted(hit.node for hit in hits), dtype=np.int64)
         return of_rows(rows, "candidates", {hit.node: hit.score for hit in hits})
 
@@ -276,8 +280,8 @@ class Executor:
     # -- extension -------------------------------------------------------------------------------
 
     def _search_in(self, name: str, text: str, k: str = "") -> NodeSet:
-        if k and not (k.isdecimal() and len(k) < 7 and int(k) > 0):
-            raise CallError("value", f"k is a number of nodes, not {k!r}")
+        if k and not (k.isdecimal() and int(k) > 0):
+            raise CallError("value", f"k is a whole number of nodes, at least 1; found {quoted(k)}")
         if name in self.variables:
             nodes = self._set(name)
         elif name.lower().replace("_", " ") in self.engine.type_names:
@@ -289,7 +293,8 @@ class Executor:
         scores = {hit.node: hit.score for hit in hits if hit.score > 0}
         rows = np.array(sorted(scores), dtype=np.int64)
         if not len(rows) and self.rules.empty_fails:
-            raise CallError("empty", f"no text in {name} has a word of {text!r}")
+            where = clip(name, LITERAL)
+            raise CallError("empty", f"no text in {where} has a word of {quoted(text)}")
         return of_rows(rows, scores=scores)
 
 

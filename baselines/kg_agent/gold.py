@@ -20,7 +20,7 @@ from ark.protocols import Context
 from ark.records import Attempt, Json, Query, Ranking, Step, Trajectory
 from baselines.common import ids, settings
 from baselines.common import ranking as ranking_of
-from baselines.kg_agent.answer import ranked
+from baselines.kg_agent.answer import Dropped, ranked
 from baselines.kg_agent.calls import Call
 from baselines.kg_agent.engine import engine_of
 from baselines.kg_agent.errors import CallError
@@ -133,7 +133,7 @@ class KGAgentGold:
     at all, BM25 stands in, and counts as a fallback.
     """
 
-    label: ClassVar[str] = "KG-Agent (gold programs: executor check)"
+    label: ClassVar[str] = "KG-Agent (gold programs: executor check, not a score)"
     reading_fields: ClassVar[frozenset[str]] = frozenset()
     probe: ClassVar[Sequence[Mapping[str, Any]]] = ()
 
@@ -171,7 +171,7 @@ def _answered(
     except (CallError, ProgramError) as error:
         return Ranking((), answers=0), {"error": str(error)}
     nodes = value if isinstance(value, NodeSet) else None
-    ranking = ranked(ctx, question, nodes, [], [], [], order)
+    ranking = ranked(ctx, question, nodes, [], [], Dropped(), order)
     answer = nodes.size if nodes is not None else value
     return ranking, {"calls": trace, "answer": answer}
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from ark.program.words import split_words
 from ark.records import Scalar
 from baselines.kg_agent.dates import Date, is_more_than_a_year, read_date
-from baselines.kg_agent.errors import CallError
+from baselines.kg_agent.errors import CallError, quoted
 
 ValueKind = Literal["int", "float", "date", "string"]
 ORDER = ("=", ">", ">=", "<", "<=")
@@ -83,12 +83,12 @@ def read(value: Scalar, kind: ValueKind) -> float | int | Date | str | None:
 def wanted(text: str, kind: ValueKind, op: str, *, strict: bool) -> float | int | Date | str:
     """The value of a constraint as the relation's type. Raises CallError."""
     if op not in ORDER and op not in MORE:
-        raise CallError("operator", f"unknown operator {op!r}; known: {' '.join(ORDER)}")
+        raise CallError("operator", f"unknown operator {quoted(op)}; known: {' '.join(ORDER)}")
     if kind == "string" and strict and op in ORDER and op != "=":
         raise CallError("operator", f"these values are strings, which have no order: {op} needs =")
     value = plain(text) if op == "contains" else read(text, kind)
     if value is None or value == "":
-        raise CallError("value", f"{text!r} is no {kind}, and the values of the relation are")
+        raise CallError("value", f"{quoted(text)} is no {kind}, and the values of the relation are")
     return value
 
 

@@ -11,7 +11,7 @@ from ark.records import Attempt, Json, Status, Step
 from ark.text import clip, one_line, tokens
 from baselines.ask import Asker
 from baselines.common import ids
-from baselines.kg_agent.answer import last_set, ranked, without
+from baselines.kg_agent.answer import Dropped, last_set, ranked
 from baselines.kg_agent.calls import Call, parse
 from baselines.kg_agent.engine import engine_of
 from baselines.kg_agent.errors import CallError
@@ -39,6 +39,7 @@ class Settings:
     repairs: int
     strict: bool
     keep_last: bool
+    drop_topics: str
     relation_k: int
     search_in: bool
     more_tools: bool
@@ -55,8 +56,9 @@ async def run_program(question: str, ctx: Context, settings: Settings, agent: in
         status = await program.steps()
     except (QueryLimitError, MemoryFullError):
         pass
-    answer, used = program.conclude(), program.executor.used
-    ranking = ranked(ctx, question, answer, program.bound, program.topics, used, settings.order)
+    dropped = Dropped.by(settings.drop_topics, program.executor.used, program.topics)
+    answer = program.conclude(dropped)
+    ranking = ranked(ctx, question, answer, program.bound, program.topics, dropped, settings.order)
     return Attempt(ranking, status, asker.trajectory)
 
 
@@ -167,13 +169,13 @@ class _Program:
         steps = self.asker.steps
         steps.append(Step(len(steps) + 1, TAG, {"kind": "program", **_plain(state)}, invalid))
 
-    def conclude(self) -> NodeSet | None:
+    def conclude(self, dropped: Dropped) -> NodeSet | None:
         """The answer set: that of ``end``; without one the last set, which counts as a fallback."""
         chosen = self.answer
         fallback = not self.ended and self.settings.keep_last
         if fallback:
             chosen = last_set(self.bound)
-        nodes = without(chosen, self.executor.used) if isinstance(chosen, NodeSet) else None
+        nodes = dropped.of(chosen) if isinstance(chosen, NodeSet) else None
         steps = self.asker.steps
         if steps:
             last = steps[-1]

@@ -10,7 +10,7 @@ from ark.errors import UserError, unknown
 from ark.protocols import Context
 from ark.records import Attempt, Json
 from baselines.common import number, settings, whole_number
-from baselines.kg_agent.answer import ORDERS
+from baselines.kg_agent.answer import DROPS, ORDERS
 from baselines.kg_agent.loop import Settings, run_program
 
 
@@ -39,6 +39,9 @@ class KGAgent:
     """False: wrong names are guessed, failed constraints and empty sets left out silently."""
     keep_last: bool = True
     """Without end, the last set that is not empty is the answer; False: none, as in the code."""
+    drop_topics: str = "used"
+    """What is taken out of an answer: topic entities that calls used and entities written by id,
+    unless nothing else is in it; or, as in the code, these and all topic entities, always."""
     relation_k: int = 10
     """Relations that retrieve_relation gives (an argument without a value in the code)."""
     search_in: bool = False
@@ -66,6 +69,8 @@ class KGAgent:
                 raise UserError(f"method.{name}={getattr(self, name)} must be true or false")
         if self.order not in ORDERS:
             raise UserError(unknown("method.order", self.order, ORDERS))
+        if self.drop_topics not in DROPS:
+            raise UserError(unknown("method.drop_topics", self.drop_topics, DROPS))
 
     @property
     def agents(self) -> int:

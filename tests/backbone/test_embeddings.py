@@ -112,6 +112,61 @@ def test_too_few_vectors_are_no_answer(
         run(monkeypatch, short, encoder, ["a", "b"])
 
 
+def lying(**changed: Any) -> Plan:
+    """Every row with these values in place of its own; a list has one for each row."""
+
+    def plan(request: Request, number: int) -> dict[str, Any]:
+        made = answer(request, number)
+        for name, value in changed.items():
+            for i, row in enumerate(made["data"]):
+                row[name] = value[i] if name == "index" else value
+        return made
+
+    return plan
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        (lying(index=[0, 0]), "0 to 1 as 'index', each once"),
+        (lying(index=[0, 2]), "0 to 1 as 'index', each once"),
+        (lying(index=[1, 2]), "0 to 1 as 'index', each once"),
+        (lying(index=[0, None]), "0 to 1 as 'index', each once"),
+        (lying(embedding=[]), "vectors of 0 numbers"),
+        (lying(embedding=[1.0, float("nan")]), "not finite in single precision"),
+        (lying(embedding=[1.0, float("inf")]), "not finite in single precision"),
+        (lying(embedding=[1.0, 1e39]), "not finite in single precision"),
+        (lying(embedding=[0.0, 0.0]), "a vector of zeros"),
+        (lying(embedding=None), "holds no vectors"),
+    ],
+)
+def test_vectors_that_cannot_be_are_one_line(
+    monkeypatch: pytest.MonkeyPatch, encoder: LiteLLMEncoder, plan: Plan, message: str
+) -> None:
+    with pytest.raises(FatalBackboneError, match=message) as raised:
+        run(monkeypatch, plan, encoder, ["a", "b"])
+    assert "\n" not in str(raised.value)
+
+
+def test_vectors_of_two_lengths_are_named(
+    monkeypatch: pytest.MonkeyPatch, encoder: LiteLLMEncoder
+) -> None:
+    def shrinking(request: Request, number: int) -> dict[str, Any]:
+        made = answer(request, number)
+        for row in made["data"][number - 1 :]:
+            row["embedding"] = row["embedding"][:2]
+        return made
+
+    with pytest.raises(FatalBackboneError, match="of 2 and of 3 numbers came back"):
+        run(monkeypatch, lambda r, n: shrinking(r, 2), LiteLLMEncoder("openai/tiny"), ["a", "b"])
+
+    def later(request: Request, number: int) -> dict[str, Any]:
+        return answer(request, number) if number == 1 else shrinking(request, 1)
+
+    with pytest.raises(FatalBackboneError, match="of 3 and of 2 numbers came back"):
+        run(monkeypatch, later, encoder, ["a"] * (BATCH + 1))
+
+
 def test_a_key_is_asked_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, encoder: LiteLLMEncoder
 ) -> None:

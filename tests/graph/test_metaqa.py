@@ -106,6 +106,17 @@ class TestOfficialGraph:
         assert "creativecommons.org/licenses/by/3.0" in notice
 
 
+def test_a_byte_order_mark_is_no_part_of_a_name(
+    graph: KnowledgeGraph, official: Path, tmp_path: Path
+) -> None:
+    marked = write(tmp_path / "marked")
+    for name in FILES:
+        (marked / name).write_text(FILES[name], encoding="utf-8-sig")
+    again = open_or_build(source_for("metaqa", root=marked), tmp_path / "data")
+    assert again.content_hash == graph.content_hash
+    assert questions(again, marked, "all") == questions(graph, official, "all")
+
+
 class TestOfficialQuestions:
     def test_text_has_no_brackets_and_ends_are_typed(
         self, graph: KnowledgeGraph, official: Path

@@ -19,7 +19,7 @@ from ark.errors import UserError
 from ark.graph.data import GraphData, Provenance, file_hashes, source_key
 from ark.graph.sources.metaqa_kb import KB, read_kb
 
-_CONVERTER = 1
+_OFFICIAL, _TABULAR = 2, 1  # versions of the converters of the two forms
 _TABLES = ("nodes.parquet", "edges.parquet")
 _PAGE = "https://github.com/yuyuz/MetaQA"
 _LICENCE = "CC BY 3.0"
@@ -38,7 +38,8 @@ class MetaQASource:
 
     def key(self) -> str:
         """Changes with the files of the graph and the version of this converter."""
-        return source_key(_CONVERTER, self._hashes, official=self.official)
+        version = _OFFICIAL if self.official else _TABULAR
+        return source_key(version, self._hashes, official=self.official)
 
     def provenance(self) -> Provenance:
         """Licence and credit of MetaQA; of the films' texts too where the tables have them."""

@@ -95,9 +95,12 @@ def _add(found: _Found, file: Path, number: int, line: str) -> None:
 
 
 def lines_of(file: Path) -> list[str]:
-    """Lines without their ends; empty ones are kept, those after the last are not."""
+    """Lines without their ends; empty ones are kept, those after the last are not.
+
+    A byte order mark, which some editors put first, is no part of the first line.
+    """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())[:120]
         raise UserError(f"{file} cannot be read ({reason}): download it once more") from error
