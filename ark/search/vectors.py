@@ -34,7 +34,7 @@ BLOCK = 512  # documents that are scored at a time: their doubles fit into a cor
 FILE, FACTS = "vectors.npy", "vectors.json"
 _STEPS, _QUERY_STEPS = 32767, 2**30
 _EVERY = 10.0  # seconds between two lines of progress
-_HASHED = 64 * 2**20  # bytes of a file that opening reads whole: about 0.1 s
+_HASHED = 64 * 2**20  # bytes of a file that opening reads whole: about 0.2 s
 
 Grid = NDArray[np.int16]
 Query = NDArray[np.float64]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -177,7 +177,7 @@ def test_backfill_asks_bm25_over_the_same_documents(
         assert isinstance(search.lexical, BM25)
         assert search.lexical.settings == lexical
         # Stored runs rebuild it from the identity alone.
-        known = BM25Settings.__dataclass_fields__
+        known = {field.name for field in fields(BM25Settings)}
         stored = {k: v for k, v in search.identity.items() if k in known}
         assert BM25Settings(**stored) == lexical  # type: ignore[arg-type]
 
