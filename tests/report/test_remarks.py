@@ -22,7 +22,9 @@ def test_composed_questions_are_named_beside_kg_agent_only() -> None:
 
 def test_rows_that_know_the_gold_are_named() -> None:
     for target in ("ark.agent.oracle:Oracle", "baselines.kg_agent.gold:KGAgentGold"):
-        assert remarks([cell(target)]) == ["Rows that know the gold are not ranked."]
+        assert remarks([cell(target)]) == [
+            "Rows that know the gold are no systems: they are never ranked."
+        ]
 
 
 def test_rows_of_vectors_say_which_model() -> None:
