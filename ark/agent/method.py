@@ -167,7 +167,7 @@ class Ark:
 
 @dataclass(frozen=True)
 class ArkPlus(Ark):
-    """``method=ark_plus``: ARK with every extension on; none of them is in the paper."""
+    """``method=ark_plus``: ARK with every extension but ``hints``; none of them is in the paper."""
 
     label: ClassVar[str] = "ARK plus"
 
@@ -180,7 +180,6 @@ class ArkPlus(Ark):
     multi_filters: bool = True
     signatures: bool = True
     paging: bool = True
-    hints: bool = True
 
     probe: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"calls": [{"name": SEARCH, "arguments": {"query": "copper moth night bell", "size": 9}}]},

@@ -34,7 +34,6 @@ SWITCHES = (
     "multi_filters",
     "signatures",
     "paging",
-    "hints",
 )
 
 
