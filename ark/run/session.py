@@ -78,8 +78,9 @@ class Session:
                 out[f"graph.{name}"] = value
         if self.spec.seed:
             out["seed"] = self.spec.seed
-        if asks_backbone(self.method) and isinstance(self.backbone, LocalBackbone):
-            own_settings = self.backbone.changed(self.backbone.identity)
+        model = self.backbone.identity  # of the backbone itself: a run wraps it
+        if asks_backbone(self.method) and model.get("backbone") == "local":
+            own_settings = LocalBackbone.changed(model)
             out |= {f"backbone.{name}": value for name, value in own_settings.items()}
         limits = asdict(self.spec.agent_limits).items()
         out |= {f"agent_limits.{name}": most for name, most in limits if most is not None}

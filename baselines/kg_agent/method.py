@@ -106,3 +106,13 @@ class KGAgent:
         {"content": '{"call": "v12 = count(v11)"}'},
         {"content": '{"call": "end(v11)"}'},
     )
+
+
+@dataclass(frozen=True)
+class KGAgentSFT(KGAgent):
+    """The same procedure, prompts and bounds, for a backbone that was fine-tuned to plan.
+
+    Whether it was cannot be seen from here: the name is the user's word for their own model.
+    """
+
+    label: ClassVar[str] = "KG-Agent (SFT planner)"

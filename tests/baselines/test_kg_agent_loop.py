@@ -24,7 +24,7 @@ from ark.scoring.measures import parse_measure
 from ark.search import BM25
 from baselines.kg_agent.loop import TAG
 from baselines.kg_agent.memory import CHARACTERS, Memory, MemoryFullError
-from baselines.kg_agent.method import KGAgent
+from baselines.kg_agent.method import KGAgent, KGAgentSFT
 
 
 @pytest.fixture
@@ -353,7 +353,9 @@ def test_the_extensions_are_off_unless_a_preset_turns_them_on() -> None:
 
 def test_rows_are_called_by_what_plans() -> None:
     assert KGAgent.label == "KG-Agent (prompted planner)"
+    assert KGAgentSFT.label == "KG-Agent (SFT planner)"
     assert KGAgent.label_without_model == "KG-Agent (rule-based planner)"
+    assert KGAgentSFT.label_without_model == KGAgent.label_without_model  # rules are not trained
 
 
 def test_without_search_in_the_planner_does_not_hear_of_it(

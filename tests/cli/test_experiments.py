@@ -38,8 +38,9 @@ CELLS = {
     "demo_tool_use": 4,
     "demo_prompts": 6,
     "demo_family": 32,
-    "demo_family_dense": 38,
+    "demo_family_dense": 48,
     "demo_rerank": 26,
+    "demo_metaqa": 18,
 }
 TOY = ["graph=toy", "split=all", "limit=4"]
 
@@ -61,6 +62,8 @@ def test_an_experiment_composes_with_and_without_overrides(name: str) -> None:
     overrides = ["graph=hpo", "limit=5"] if name.startswith(("paper", "rep")) else ["limit=5"]
     if name == "paper_main":  # its BM25 row asks STaRK's index of STaRK's types
         overrides = ["limit=5"]
+    if name == "demo_metaqa":
+        overrides = ["limit=5", "graph.root=a_download"]
     found = jobs(f"experiment={name}", *overrides)
     graphs = 1 if "graph=hpo" in overrides and name != "paper_aggregation" else None
     assert len(found) == (CELLS[name] // 3 if graphs else CELLS[name])
