@@ -51,7 +51,7 @@ class LiteLLMEncoder:
             litellm.get_llm_provider(self._model)
         except error:
             raise UserError(
-                f"search.model={self._model} names no provider that litellm knows: write "
+                f"encoder=litellm, model={self._model} names no provider that litellm knows: write "
                 "PROVIDER/NAME, such as openai/text-embedding-3-small"
             ) from None
         missing = litellm.validate_environment(self._model)["missing_keys"]
@@ -59,8 +59,8 @@ class LiteLLMEncoder:
         found = [name for name in wanted if read_key(name)]
         if wanted and not found:
             raise UserError(
-                f"search.model={self._model} needs a key: set {' or '.join(wanted)} in the "
-                "environment or in .env"
+                f"encoder=litellm, model={self._model} needs a key: set "
+                f"{' or '.join(wanted)} in the environment or in .env"
             )
         key = None if not found or in_environment(found[0]) else read_key(found[0])
         return litellm, error, key

@@ -15,6 +15,7 @@ from typing import Any
 from ark.agent import Fusion
 from ark.backbone.reliable import Retries
 from ark.cli.help import CONFIGS, groups
+from ark.cli.mistakes import check_ablation, composition_error, first_line
 from ark.errors import UserError, unknown
 from ark.run.jobs import Job, check_n_jobs
 from ark.run.locate import record
@@ -44,7 +45,7 @@ def expand(overrides: Sequence[str], *, sweep: bool) -> list[tuple[str, ...]]:
     try:
         parsed = OverridesParser.create().parse_overrides(list(overrides))
     except (HydraException, ValueError) as error:
-        raise UserError(f"cannot read the command: {_first_line(error)}") from None
+        raise UserError(f"cannot read the command: {first_line(error)}") from None
     axes: list[list[str]] = []
     for text, override in zip(overrides, parsed, strict=True):
         if not override.is_sweep_override():
@@ -56,7 +57,7 @@ def expand(overrides: Sequence[str], *, sweep: bool) -> list[tuple[str, ...]]:
             try:
                 values = [f"{key}={_plain(key, v)}" for v in override.sweep_string_iterator()]
             except HydraException as error:
-                raise UserError(f"cannot sweep over {text}: {_first_line(error)}") from None
+                raise UserError(f"cannot sweep over {text}: {first_line(error)}") from None
         for value in values:
             _check_group(value)
         axes.append(values)
@@ -100,10 +101,11 @@ def compose_jobs(overrides: Sequence[str]) -> tuple[list[Job], Settings]:
         own = OmegaConf.masked_copy(config, [str(k) for k in config if k != "hydra"])
         plain = OmegaConf.to_container(own, resolve=True)
     except (HydraException, OmegaConfBaseException, ValueError) as error:
-        raise _composition_error(error, overrides) from None
+        raise composition_error(error, overrides) from None
     assert isinstance(plain, dict)
     values: dict[str, Any] = {str(key): value for key, value in plain.items()}
     _check_keys(values)
+    check_ablation(chosen)
     try:
         return _repeated(to_job(values, chosen, overrides), values["repeats"]), _settings_of(values)
     except KeyError as error:
@@ -178,37 +180,6 @@ def _check_keys(values: Mapping[str, Any]) -> None:
     for key in ("queries", "official"):
         if values[key] is not None and (not isinstance(values[key], str) or not values[key]):
             raise UserError(f"{key}={values[key]} must be a path or null")
-
-
-def _composition_error(error: Exception, overrides: Sequence[str]) -> UserError:
-    text = _first_line(error)
-    if text.startswith("Could not override"):
-        key = text.split("'")[1]
-        known = _known(overrides, key)
-        if key in known:  # a key below it was given, which the line does not show
-            return UserError(
-                f"{key} has no fields of that name: {key}={{name: value}} sets it whole"
-            )
-        return UserError(unknown("setting", key, known))
-    return UserError(f"cannot compose the configuration: {text}")
-
-
-def _known(overrides: Sequence[str], wrong: str) -> list[str]:
-    """Known settings near a wrong one: those of its group's chosen file, or the top ones."""
-    from omegaconf import OmegaConf
-
-    group = wrong.partition(".")[0]
-    defaults: Any = OmegaConf.load(CONFIGS / "config.yaml")
-    if group not in groups() or "." not in wrong:
-        return [k for k in defaults if k != "defaults"] + list(groups())
-    choice = {k: v for d in defaults["defaults"] if not isinstance(d, str) for k, v in d.items()}
-    choice |= {k: v for k, _, v in (o.partition("=") for o in overrides)}
-    file = CONFIGS / group / f"{choice[group]}.yaml"
-    return [f"{group}.{name!s}" for name in OmegaConf.load(file)]
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
 
 
 def to_job(values: dict[str, Any], chosen: Mapping[str, str], overrides: Sequence[str]) -> Job:

@@ -183,8 +183,8 @@ def lines(grid: Grid, found: Frame | None) -> list[str]:
     out = []
     if found.values:
         out.append(
-            "Framed: (row - floor) / (ceiling - floor), [95 % interval] by resampling clusters of "
-            "questions for all three together (percentile limits); "
+            "Framed, a share and no percent: (row - floor) / (ceiling - floor), [95 % interval] by "
+            "resampling clusters of questions for all three together (percentile limits); "
             f"{UNDEFINED} where the ceiling does not lie above the floor. The ceiling is what one "
             "policy that knows the answers gets with ARK's tools: a row may lie above 1, and below "
             "0."

@@ -63,11 +63,11 @@ def encoder_of(kind: str, model: str | None, max_tokens: int) -> Encoder:
     """The encoder of these settings; one object a process, so that a model is loaded once."""
     if kind == MINILM:
         if model is not None:
-            raise UserError(f"search.model={model} is for encoder=litellm; leave it out here")
+            raise UserError(f"model={model} is for encoder=litellm; leave it out here")
         return MiniLM(max_tokens)
     if kind == LITELLM:
         if not model:
-            raise UserError("encoder=litellm needs the model: search.model=PROVIDER/NAME")
+            raise UserError("encoder=litellm needs a model: model=PROVIDER/NAME beside it")
         made: Encoder = _class(ENDPOINT)(model)
         return made
     if ":" not in kind:

@@ -27,7 +27,10 @@ def mapped(file: Path) -> NDArray[np.generic]:
 
     A plain view: slices of ``numpy.memmap`` itself cost a microsecond more each.
     """
-    array: NDArray[np.generic] = np.load(file, mmap_mode="r", allow_pickle=False)
+    try:
+        array: NDArray[np.generic] = np.load(file, mmap_mode="r", allow_pickle=False)
+    except EOFError as error:  # an empty file
+        raise ValueError(f"{file.name} is damaged: {error}") from error
     return array.view(np.ndarray)
 
 

@@ -182,7 +182,7 @@ def test_a_key_is_asked_for(
 
 
 def test_an_unknown_provider_is_named() -> None:
-    with pytest.raises(UserError, match=r"search\.model=tiny-no-such"):
+    with pytest.raises(UserError, match="model=tiny-no-such"):
         LiteLLMEncoder("tiny-no-such").encode(["a"])
 
 
