@@ -15,7 +15,7 @@ from typing import Any
 from ark.agent import Fusion
 from ark.backbone.reliable import Retries
 from ark.cli.help import CONFIGS, groups
-from ark.cli.mistakes import check_ablation, composition_error, first_line
+from ark.cli.mistakes import composition_error, first_line
 from ark.errors import UserError, unknown
 from ark.run.jobs import Job, check_n_jobs
 from ark.run.locate import record
@@ -105,7 +105,6 @@ def compose_jobs(overrides: Sequence[str]) -> tuple[list[Job], Settings]:
     assert isinstance(plain, dict)
     values: dict[str, Any] = {str(key): value for key, value in plain.items()}
     _check_keys(values)
-    check_ablation(chosen)
     try:
         return _repeated(to_job(values, chosen, overrides), values["repeats"]), _settings_of(values)
     except KeyError as error:

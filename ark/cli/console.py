@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ark.cli.compose import Settings, compose_jobs, expand
 from ark.cli.experiments import Experiment, load, split_off
+from ark.cli.mistakes import check_ablation
 from ark.errors import ArkError, BudgetReachedError, UserError
 from ark.run.budget import Purse
 from ark.run.jobs import Job, JobEnd, plan, run_jobs, spent
@@ -45,6 +46,8 @@ def jobs_of(arguments: Sequence[str]) -> tuple[list[Job], Settings, Experiment |
     jobs: list[Job] = []
     for own in commands:
         for one in expand(own, sweep=sweep):
+            if not sweep:  # in a sweep it is a row that fails
+                check_ablation(one)
             made, settings = compose_jobs(one)
             jobs += made
     return jobs, settings, experiment

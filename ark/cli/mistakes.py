@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ark.cli.help import CONFIGS, groups
@@ -16,7 +16,7 @@ def composition_error(error: Exception, overrides: Sequence[str]) -> UserError:
         return UserError(f"cannot compose the configuration: {text}")
     key = text.split("'")[1]
     group, _, field = key.partition(".")
-    if field and group in groups():
+    if field and _fields(group, _choice(overrides).get(group)):
         return _no_field(group, field, _choice(overrides)[group])
     known = _settings()
     if key in known:  # a key below it was given, which the line does not show
@@ -24,17 +24,19 @@ def composition_error(error: Exception, overrides: Sequence[str]) -> UserError:
     return UserError(unknown("setting", key, known))
 
 
-def check_ablation(chosen: Mapping[str, str]) -> None:
+def check_ablation(overrides: Sequence[str]) -> None:
     """Raises UserError where an ablation takes away what the method does not have."""
-    name, method = chosen.get("ablation"), chosen.get("method")
-    if not name or not method:
-        return
+    chosen = _choice(overrides)
+    name, method = chosen["ablation"], chosen["method"]
+    if name not in groups()["ablation"] or method not in groups()["method"]:
+        return  # composing says so
+    if any(text.lstrip("+").startswith("method.target=") for text in overrides):
+        return  # a class of the user's, which has what it has
     lacks = [f for f in _fields("ablation", name) if f not in _fields("method", method)]
     if lacks:
-        have = _having("method", lacks[0])
         raise UserError(
             f"ablation={name} sets method.{lacks[0]}, which method={method} has not; it is for "
-            f"method={'|'.join(have)}"
+            f"method={'|'.join(_having('method', lacks[0]))}"
         )
 
 
@@ -56,7 +58,12 @@ def _having(group: str, field: str) -> list[str]:
     return [choice for choice in groups()[group] if field in _fields(group, choice)]
 
 
-def _fields(group: str, choice: str) -> list[str]:
+def _fields(group: str, choice: str | None) -> list[str]:
+    """The settings of a choice, with those of the files that it starts from; none of ``preset``,
+    whose files set what other groups have.
+    """
+    if choice not in groups().get(group, ()) or group == "preset":
+        return []
     from omegaconf import OmegaConf
 
     loaded: Any = OmegaConf.load(CONFIGS / group / f"{choice}.yaml") or {}
