@@ -8,13 +8,11 @@ sorted by type: the first ``limit`` questions are a fair part.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from io import StringIO
 from pathlib import Path
 
 from ark.errors import UserError, unknown
@@ -102,6 +100,8 @@ def _node_type(place: str) -> str:
 def _ends(qtype: str) -> tuple[str, str, int]:
     """Node types of topic and answers, and the number of hops. Raises ValueError."""
     hops = len(list(_walk(qtype)))
+    if hops not in HOPS:
+        raise ValueError(f"question type {qtype[:_SHOWN]!r} has {hops} hops; MetaQA has 1 to 3")
     places = qtype.split("_to_")
     return _node_type(places[0]), _node_type(places[-1]), hops
 
@@ -185,7 +185,7 @@ def _question(graph: KnowledgeGraph, hops: int, split: str, theirs: str, line: _
             plain,
             tuple(dict.fromkeys(gold)),
             split=split,
-            mentions=(Mention(topic, name),),
+            mentions=(Mention(topic, " ".join(name.split())),),
         ),
         graph,
         line.qtype,
@@ -234,11 +234,26 @@ def _tables(graph: KnowledgeGraph, file: Path) -> list[Query]:
 
 def _columns(file: Path) -> dict[str, tuple[str, str]]:
     """Question id -> type and topic."""
-    rows = csv.DictReader(StringIO(file.read_text(encoding="utf-8"), newline=""))
-    lost = [name for name in ("qtype", "topic_id") if name not in (rows.fieldnames or ())]
+    # As ``load_queries`` reads it, which has found the rest of the file to be in order.
+    import pyarrow as pa
+    from pyarrow import csv
+
+    names = ("id", "qtype", "topic_id")
+    table = csv.read_csv(
+        file,
+        read_options=csv.ReadOptions(block_size=file.stat().st_size + 1),
+        parse_options=csv.ParseOptions(newlines_in_values=True),
+        convert_options=csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+    )
+    lost = [name for name in names if name not in table.column_names]
     if lost:
         raise UserError(f"{file} lacks the column(s) {', '.join(lost)}: use graph=table")
-    return {row["id"].strip(): (row["qtype"].strip(), row["topic_id"].strip()) for row in rows}
+    twice = [name for name in names if table.column_names.count(name) > 1]
+    if twice:
+        raise UserError(f"{file} has the column {twice[0]!r} twice")
+    ids, kinds, topics = (table.column(name).to_pylist() for name in names)
+    rows = zip(ids, kinds, topics, strict=True)
+    return {key.strip(): (kind.strip(), topic.strip()) for key, kind, topic in rows}
 
 
 # -- both ----------------------------------------------------------------------------------------

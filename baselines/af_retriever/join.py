@@ -13,6 +13,7 @@ from ark.text import tokens
 from baselines.af_retriever.plan import Plan
 from baselines.af_retriever.tree import Branch, Leaf, closed_branches, leaves, loose_branches
 from baselines.common import PerGraph
+from baselines.string_match import names_of
 
 SEARCHED = 200  # hits of a constant's text that are looked through
 ALIKE = 0.5  # share of words in common above which a node is named after a constant
@@ -117,12 +118,21 @@ class Join:
             elif self.ctx.seeds is not None:
                 found = self._of_seeds(leaf.text, self.ctx.seeds)
             else:
-                hits = [hit.node for hit in self.ctx.search.search(leaf.text, SEARCHED)]
-                typed = [i for i in hits if self.ctx.graph.type(i) in leaf.types]
                 wanted = tuple(tokens(leaf.text))
+                hits = self._hits(leaf.text, wanted, most)
+                typed = [i for i in hits if self.ctx.graph.type(i) in leaf.types]
                 found = sorted(typed or hits, key=lambda i: self._alike(wanted, i) < 1)
             self.grounded[leaf] = found[:most]
         return self.grounded[leaf]
+
+    def _hits(self, text: str, wanted: Words, most: int) -> list[int]:
+        """What the search finds, then at most ``most`` of the nodes of this name beyond that: in
+        a graph of long texts many others may hold its words more densely.
+        """
+        search = self.ctx.search
+        hits = [hit.node for hit in search.search(text, SEARCHED)]
+        rest = np.setdiff1d(names_of(self.ctx.graph).nodes(wanted), np.array(hits, dtype=np.int64))
+        return hits + [hit.node for hit in search.rank(text, rest, most)] if len(rest) else hits
 
     def _names(self, node: int) -> set[Words]:
         graph = self.ctx.graph

@@ -48,7 +48,8 @@ class AFRetriever:
     probe: ClassVar[Sequence[Mapping[str, Any]]] = PROBE
 
     first_groundings: int = 1
-    """Nodes that a constant stands for at the narrowest scope; doubled at each step."""
+    """Nodes that a constant stands for at the narrowest scope; doubled at each step. Those that it
+    names in full are the first, also where the search ranks many others before them."""
     most_groundings: int = 16
     """Nodes that a constant stands for at the widest scope."""
     enough: int = 20

@@ -83,8 +83,12 @@ def _tier(ctx: Context, question: str, nodes: NodeSet, order: str) -> list[Found
     if nodes.scores:
         # The rows say what is in a set; scores may speak of more, or not of all.
         scores = {row: nodes.scores.get(row, 0.0) for row in nodes.rows.tolist()}
-        best = sorted(scores, key=lambda row: (-scores[row], row))[:MAX_RANKED]
-        return [Found(row, scores[row]) for row in best]
+        words: dict[int, float] = {}
+        if len(scores) > MAX_RANKED:  # of equal scores the text says which are kept
+            hits = ctx.search.rank(question, nodes.rows, len(nodes))
+            words = {hit.node: hit.score for hit in hits}
+        best = sorted(scores, key=lambda row: (-scores[row], -words.get(row, 0.0), row))
+        return [Found(row, scores[row]) for row in best[:MAX_RANKED]]
     if order == "random":
         return _drawn(ctx.rng, nodes)
     return [Found(h.node, h.score) for h in ctx.search.rank(question, nodes.rows, MAX_RANKED)]

@@ -3,7 +3,8 @@
     vK = tool(a1, a2, ...)  |  tool(a1, ...)  |  ans = end(vK)  |  vA = vB
 
 Arguments are split at commas, but a relation, a type or a mention is all that is left of the line,
-and the value of a constraint is everything after the third comma, so that it may hold commas.
+and the value of a constraint is everything after its operator, so that all may hold commas. An id
+that holds commas stands in quotes.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from ark.errors import unknown
 from ark.text import one_line
 from baselines.kg_agent.errors import CallError
+from baselines.kg_agent.literals import OPERATORS
 from baselines.kg_agent.tools import TOOLS, Tool
 
 MAX_LINE = 1_000  # characters
@@ -24,6 +26,8 @@ _CALL = re.compile(rf"(?:({_NAME})\s*=(?!=)\s*)?({_NAME})\s*\((.*)\)[\s.;]*")
 _REBIND = re.compile(rf"({_NAME})\s*=\s*({_NAME})[\s.;]*")
 _INNER = re.compile(rf"\s*({_NAME})\s*\(")
 _SIZE = re.compile(r"k\s*=\s*(.*)")
+_ANOTHER = re.compile(rf"\)[\s;,/&.]*(?:{_NAME}\s*=\s*)?({_NAME})\s*\(")
+_QUOTED = re.compile(r"""\s*("[^"]*"|'[^']*')\s*(?:,|$)""")
 _SIGNS = "+-\N{MINUS SIGN}"
 
 
@@ -41,7 +45,10 @@ class Call:
 
     @property
     def _inside(self) -> str:
-        return ", ".join(self.arguments)
+        form = TOOLS[self.tool].form if self.tool in TOOLS else "rest"
+        own = {"sets": len(self.arguments), "rest": 0}.get(form, 1)  # ids and variables
+        parts = (f'"{a}"' if i < own and "," in a else a for i, a in enumerate(self.arguments))
+        return ", ".join(parts)
 
 
 def parse(line: str, tools: Mapping[str, Tool] = TOOLS) -> Call:
@@ -63,6 +70,8 @@ def parse(line: str, tools: Mapping[str, Tool] = TOOLS) -> Call:
 
 
 def _arguments(tool: Tool, inside: str) -> list[str]:
+    if _goes_on(inside):
+        raise CallError("syntax", "one call a line: leave out what follows the first")
     parts = [_unquoted(part) for part in _split(tool, inside)]
     if tool.form == "text" and parts[1:2] == [""]:
         raise CallError("arity", f"the text of {tool.name} is empty: {tool.usage}")
@@ -75,28 +84,68 @@ def _arguments(tool: Tool, inside: str) -> list[str]:
     return parts
 
 
+def _goes_on(inside: str) -> bool:
+    """Whether the first call is closed inside, and another of a tool follows."""
+    closed = (m for m in _ANOTHER.finditer(inside) if m[1] in TOOLS)
+    return any(inside.count("(", 0, m.start()) <= inside.count(")", 0, m.start()) for m in closed)
+
+
 def _split(tool: Tool, inside: str) -> list[str]:
     if not inside:
         return []
     if tool.form == "rest":
         return [inside]
     if tool.form == "sets":
-        parts = inside.removeprefix("[").removesuffix("]").split(",", MAX_SETS)
+        parts = _commas(inside.removeprefix("[").removesuffix("]"))
         if len(parts) > MAX_SETS:
             raise CallError("arity", f"{tool.name} takes at most {MAX_SETS} sets")
-        return [part.strip() for part in parts]
+        return parts
     if tool.form == "text":
         return _search(inside)
-    parts = [part.strip() for part in inside.split(",", tool.most - 1)]
-    return parts[:-1] if len(parts) == tool.most > tool.least and not parts[-1] else parts
+    first, rest = _first(inside)
+    if rest is None:
+        return [first]
+    parts = [part.strip() for part in rest.split(",", tool.most - 2)]
+    if tool.most == 4:
+        parts = _compared(rest) or parts
+    return [first, *(parts[:-1] if len(parts) == tool.most - 1 > 2 and not parts[-1] else parts)]
+
+
+def _compared(rest: str) -> list[str]:
+    """Relation, operator and value by the first operator; nothing where there is none."""
+    parts = rest.split(",")
+    for place, part in enumerate(parts[1:], start=1):
+        if _unquoted(part.strip()) in OPERATORS:
+            value = [",".join(parts[place + 1 :]).strip()] if parts[place + 1 :] else []
+            return [",".join(parts[:place]).strip(), part.strip(), *value]
+    return []
+
+
+def _first(text: str) -> tuple[str, str | None]:
+    """What stands before the first comma outside of quotes, and the rest; None without a comma."""
+    quoted = _QUOTED.match(text)
+    at = quoted.end() - 1 if quoted and quoted[0].endswith(",") else text.find(",")
+    if (quoted and at == quoted.end(1) - 1) or at < 0:
+        return text.strip(), None
+    return text[:at].strip(), text[at + 1 :].strip()
+
+
+def _commas(text: str) -> list[str]:
+    """Parts between commas outside of quotes; at most one more than ``MAX_SETS``."""
+    parts: list[str] = []
+    rest: str | None = text
+    while rest is not None and len(parts) <= MAX_SETS:
+        part, rest = _first(rest)
+        parts.append(part)
+    return parts
 
 
 def _search(inside: str) -> list[str]:
     """Set, text and perhaps k. The text may hold commas: the last part is k if it looks like one,
     right or wrong, since a wrong k must not become a word of the text.
     """
-    first, comma, rest = (part.strip() for part in inside.partition(","))
-    if not comma:
+    first, rest = _first(inside)
+    if rest is None:
         return [first]
     text, more, last = (part.strip() for part in rest.rpartition(","))
     size = _size(_unquoted(last)) if more else None

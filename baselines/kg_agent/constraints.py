@@ -16,6 +16,7 @@ from baselines.kg_agent.literals import (
     EXTREMES,
     MORE,
     ORDER,
+    SAME,
     extreme,
     holds,
     majority,
@@ -23,8 +24,6 @@ from baselines.kg_agent.literals import (
     wanted,
 )
 from baselines.kg_agent.sets import NodeSet
-
-_SAME = {"==": "=", "≥": ">=", "≤": "<=", "=>": ">=", "=<": "<="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ def constrained(
 
     ``bound_name`` binds a name that no node of the set has to one that some have, or to None.
     """
-    op = _SAME.get(constraint.op, constraint.op)
+    op = SAME.get(constraint.op, constraint.op)
     known = (*ORDER, *EXTREMES, *(MORE if constraint.more else ()))
     if op not in known:
         raise CallError("operator", f"unknown operator {quoted(op)}; known: {' '.join(known)}")

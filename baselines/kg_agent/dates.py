@@ -9,7 +9,12 @@ import re
 from dataclasses import dataclass
 
 NOW = "2015-08-10"  # what the word NOW means in the authors' checker: the date of their Freebase
-_ISO = re.compile(r"(-?)(\d{1,6})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:[T ]\d.*)?")
+# A time, or a zone, follows a whole day only: "10 000" and "2001 2nd edition" are no dates. Years
+# with a month have three digits at least: "2-1" is no date.
+_TIME = r"(?:[T ]\d{1,2}(?::.*|Z)?|T\d{4,6}\S*|Z|[+-]\d\d:\d\d)?"
+_ISO = re.compile(
+    rf"(-?)(?:(\d{{1,6}})|(\d{{3,6}})-(\d{{1,2}})(?:-(\d{{1,2}}){_TIME})?)",
+)
 _ERA = re.compile(r"(\d{1,6})\s*(?:BCE|BC|B\.C\.)", re.IGNORECASE)
 
 Day = tuple[int, int, int]
@@ -48,8 +53,8 @@ def read_date(text: str) -> Date | None:
     found = _ISO.fullmatch(text)
     if not found:
         return None
-    year, month, day = int(found[2]), int(found[3] or 0), int(found[4] or 0)
-    if (found[3] and not 1 <= month <= 12) or (found[4] and not 1 <= day <= 31):
+    year, month, day = int(found[2] or found[3]), int(found[4] or 0), int(found[5] or 0)
+    if (found[4] and not 1 <= month <= 12) or (found[5] and not 1 <= day <= 31):
         return None
     return Date(-year if found[1] else year, month, day)
 

@@ -12,6 +12,7 @@ from ark.program.attributes import elements
 from ark.program.words import WordIndex, split_words
 from ark.protocols import Graph, Ints
 from ark.records import Scalar
+from ark.text import one_line
 from baselines.common import PerGraph
 from baselines.kg_agent.errors import CallError, quoted
 from baselines.kg_agent.sets import MOVES, NodeSet, Relation, Way
@@ -38,9 +39,23 @@ class Engine:
         return name in self._numbers
 
     @cached_property
+    def attributes(self) -> frozenset[str]:
+        """Names of all attributes; reads every node, once."""
+        every = (self.graph.node(i).attrs for i in range(self.graph.n_nodes))
+        return frozenset(name for attrs in every for name in attrs)
+
+    def spelled(self, name: str) -> str:
+        """A relation as the graph spells it: a planner's line has single spaces only."""
+        return name if name in self._numbers else self._spelled.get(name, name)
+
+    @cached_property
+    def _spelled(self) -> dict[str, str]:
+        return {one_line(name): name for name in reversed(self.graph.relations)}
+
+    @cached_property
     def type_names(self) -> dict[str, str]:
-        """Types by their names in lower case, with spaces for underscores."""
-        return {name.lower().replace("_", " "): name for name in reversed(self.graph.node_types)}
+        """Types by their ``type_key``; of equal ones the first."""
+        return {type_key(name): name for name in reversed(self.graph.node_types)}
 
     def of_type(self, name: str) -> NodeSet:
         """All nodes of a type; nothing but their number is read."""
@@ -164,6 +179,11 @@ class Engine:
         """The error for a relation or attribute that a set does not have."""
         known = list(dict.fromkeys(r.name for r in self.relations(nodes)))
         return CallError("relation", unknown("relation of this set:", name, known))
+
+
+def type_key(name: str) -> str:
+    """A type as types are compared: lower case, underscores and runs of white space as a space."""
+    return one_line(name.replace("_", " ")).lower()
 
 
 def _pair(start: str) -> tuple[str, str]:

@@ -19,13 +19,13 @@ import numpy as np
 from ark.errors import unknown
 from ark.protocols import Ints, Relevance
 from ark.search.texts import BM25Texts, TextRanker
-from ark.text import clip
+from ark.text import clip, one_line
 from baselines.kg_agent.calls import Call
 from baselines.kg_agent.constraints import Constraint, constrained
-from baselines.kg_agent.engine import Engine
+from baselines.kg_agent.engine import Engine, type_key
 from baselines.kg_agent.errors import LITERAL, CallError, quoted
 from baselines.kg_agent.literals import EXTREMES, plain
-from baselines.kg_agent.sets import NodeSet, Relation, Value, narrowed, of_rows
+from baselines.kg_agent.sets import NodeSet, Relation, Value, describe_kind, narrowed, of_rows
 from baselines.kg_agent.tools import TOOLS, Tool
 
 CANDIDATES = 10  # nodes that a mention may mean
@@ -112,7 +112,8 @@ class Executor:
         choices = list(dict.fromkeys(known))
         if name in choices:
             return name
-        alike = [c for c in choices if c.casefold() == name.casefold()]
+        alike = [c for c in choices if one_line(c) == name]
+        alike = alike or [c for c in choices if one_line(c).casefold() == name.casefold()]
         if not alike and not self.rules.strict and choices:
             alike = [max(choices, key=lambda c: _common(name, c))]
             self.notes.append(f"{clip(name, LITERAL)} was taken for {alike[0]}")
@@ -131,6 +132,7 @@ class Executor:
 
     def _move(self, name: str, relation: str, *, backward: bool) -> NodeSet:
         nodes = self._set(name)
+        relation = self.engine.spelled(relation)
         known = self.engine.is_relation(relation)
         if known:
             rows = self.engine.follow(nodes, relation, backward=backward)
@@ -160,9 +162,12 @@ class Executor:
 
     def _get_entity_by_type(self, name: str) -> NodeSet:
         known = self.engine.type_names
-        key = name.lower().replace("_", " ")
         exact = name if name in self.engine.graph.node_types else None
-        chosen = exact or known.get(key) or self._bound_name(name, self.engine.graph.node_types)
+        chosen = (
+            exact
+            or known.get(type_key(name))
+            or self._bound_name(name, self.engine.graph.node_types)
+        )
         if chosen is None:
             raise CallError("type", unknown("type", name, self.engine.graph.node_types))
         return self.engine.of_type(chosen)
@@ -178,6 +183,8 @@ class Executor:
             wanted = " ".join(clip(part, LITERAL) for part in (relation, op, value))
             raise CallError("empty", f"nothing satisfies {wanted}".rstrip())
         except CallError as error:
+            if self._merely_lacking(error, relation):
+                return of_rows(np.empty(0, dtype=np.int64))
             if self.rules.strict:
                 raise
             self.notes.append(f"the set is unchanged: {error}")
@@ -189,6 +196,11 @@ class Executor:
             return self.engine.holding(nodes, value)
         wanted = Constraint(relation, op, self._literal(value), self.rules.strict, more)
         return constrained(self.engine, nodes, wanted, self._bound_name)
+
+    def _merely_lacking(self, error: CallError, attribute: str) -> bool:
+        """Whether nodes elsewhere have what those of this set lack, and finding nothing is fine."""
+        lacks = not self.rules.empty_fails and error.kind == "relation"
+        return lacks and attribute in self.engine.attributes
 
     def _literal(self, text: str) -> str:
         """A value as it is written, or the number that a variable holds."""
@@ -246,7 +258,10 @@ class Executor:
         return bool(len(self._constrained(self._set(name), relation, op, value)))
 
     def _end(self, name: str) -> Value:
-        return self.variables[name] if name in self.variables else self._set(name)
+        value = self.variables[name] if name in self.variables else self._set(name)
+        if not isinstance(value, NodeSet | int):
+            raise CallError("kind", f"{name} is {describe_kind(value)}; follow one of them first")
+        return value
 
     # -- semantic --------------------------------------------------------------------------------
 
@@ -284,7 +299,7 @@ class Executor:
             raise CallError("value", f"k is a whole number of nodes, at least 1; found {quoted(k)}")
         if name in self.variables:
             nodes = self._set(name)
-        elif name.lower().replace("_", " ") in self.engine.type_names:
+        elif type_key(name) in self.engine.type_names:
             nodes = self._get_entity_by_type(name)
         else:
             nodes = self._set(name)
@@ -296,15 +311,6 @@ class Executor:
             where = clip(name, LITERAL)
             raise CallError("empty", f"no text in {where} has a word of {quoted(text)}")
         return of_rows(rows, scores=scores)
-
-
-def describe_kind(value: Value) -> str:
-    """A value's kind in words."""
-    if isinstance(value, bool):
-        return "a truth value"
-    if isinstance(value, int):
-        return "a number"
-    return "a set of nodes" if isinstance(value, NodeSet) else "a list of relations"
 
 
 def _common(one: str, other: str) -> int:

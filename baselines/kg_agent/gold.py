@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import ark.program
+from ark.errors import UserError, unknown
 from ark.program import Argument, Constant, Name, Program, ProgramError, parse
 from ark.program import Call as SetCall
 from ark.protocols import Context
 from ark.records import Attempt, Json, Query, Ranking, Step, Trajectory
 from baselines.common import ids, settings
 from baselines.common import ranking as ranking_of
-from baselines.kg_agent.answer import Dropped, ranked
+from baselines.kg_agent.answer import ORDERS, Dropped, ranked
 from baselines.kg_agent.calls import Call
 from baselines.kg_agent.engine import engine_of
 from baselines.kg_agent.errors import CallError
@@ -139,6 +140,10 @@ class KGAgentGold:
 
     order: str = "bm25"
     """Order inside the set: bm25 of the question, or random."""
+
+    def __post_init__(self) -> None:
+        if self.order not in ORDERS:
+            raise UserError(unknown("method.order", str(self.order), ORDERS))
 
     @property
     def agents(self) -> int:

@@ -21,9 +21,12 @@ ValueKind = Literal["int", "float", "date", "string"]
 ORDER = ("=", ">", ">=", "<", "<=")
 EXTREMES = ("argmax", "argmin")
 MORE = ("contains", "!=")  # ours: gold programs of composed questions need them
+SAME = {"==": "=", "≥": ">=", "≤": "<=", "=>": ">=", "=<": "<="}
+OPERATORS = frozenset((*ORDER, *EXTREMES, *MORE, *SAME))
 _KINDS: tuple[ValueKind, ...] = ("int", "float", "date", "string")  # of equal votes the first
 _INT = re.compile(r"[+-]?\d{1,18}")
 _FLOAT = re.compile(r"[+-]?(?:\d{1,18}\.\d{0,18}|\.\d{1,18}|\d{1,18})(?:[eE][+-]?\d{1,3})?")
+_YEAR = re.compile(r"[+-]?\d{3,4}")
 _TYPED = re.compile(r'^"(.*)"(?:\^\^\S+|@[A-Za-z-]+)?$', re.DOTALL)
 
 
@@ -58,10 +61,14 @@ def kind_of(value: Scalar) -> ValueKind:
 
 
 def majority(values: Iterable[Scalar]) -> ValueKind:
-    """What most values are; ints count as dates where some values are whole dates."""
-    votes = Counter(kind_of(value) for value in values)
-    if votes["date"] and votes["date"] + votes["int"] >= max(votes["float"], votes["string"]):
-        return "date"
+    """What most values are; ints that may be years count as dates where some are whole dates."""
+    read_once = list(values)
+    votes = Counter(kind_of(value) for value in read_once)
+    if votes["date"]:
+        years = sum(bool(_YEAR.fullmatch(plain(value))) for value in read_once)
+        others = max(votes["float"], votes["string"], votes["int"] - years)
+        if votes["date"] + years >= others:
+            return "date"
     return max(_KINDS, key=lambda kind: votes[kind])
 
 

@@ -15,8 +15,7 @@ from ark.records import Message
 from ark.text import clip
 from baselines.ask import best_by_words
 from baselines.kg_agent.calls import MAX_LINE
-from baselines.kg_agent.executor import describe_kind
-from baselines.kg_agent.sets import NodeSet, Value
+from baselines.kg_agent.sets import NodeSet, Value, describe_kind
 
 CHARACTERS = 4  # a token
 QUESTION = 1_600  # characters of the question that are shown

@@ -80,7 +80,8 @@ class KGAgent:
     @property
     def identity(self) -> Mapping[str, Json]:
         """All settings; what the prompts are, the fingerprint tells."""
-        return settings(self)
+        heat = None if self.temperature is None else float(self.temperature)  # 0 is 0.0
+        return {**settings(self), "temperature": heat}
 
     async def attempt(self, question: str, ctx: Context, agent: int) -> Attempt:
         """At most ``max_steps`` + 2 calls (each of linking's two may be repaired once)."""

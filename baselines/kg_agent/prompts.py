@@ -18,17 +18,20 @@ TASK = (
 )
 
 EXAMPLES = (
-    ("what v0 is treated with", "v1 = get_tail_entity(v0, treated with) / end(v1)"),
+    ("what v0 is treated with", "v1 = get_tail_entity(v0, treated with)", "end(v1)"),
     (
         "the makers of what v0 is treated with",
-        "v1 = get_tail_entity(v0, treated with) / v2 = get_head_entity(v1, makes) / end(v2)",
+        "v1 = get_tail_entity(v0, treated with)",
+        "v2 = get_head_entity(v1, makes)",
+        "end(v2)",
     ),
     (
         "those of them founded after 1990",
-        "v3 = get_entity_by_constraint(v2, founded, >, 1990) / end(v3)",
+        "v3 = get_entity_by_constraint(v2, founded, >, 1990)",
+        "end(v3)",
     ),
-    ("the oldest of them", "v3 = get_entity_by_constraint(v2, founded, argmin) / end(v3)"),
-    ("how many there are", "v3 = count(v2) / end(v3)"),
+    ("the oldest of them", "v3 = get_entity_by_constraint(v2, founded, argmin)", "end(v3)"),
+    ("how many there are", "v3 = count(v2)", "end(v3)"),
 )
 
 
@@ -41,7 +44,7 @@ def system_message(graph: Graph, tools: Mapping[str, Tool]) -> str:
         "Tools (E: a variable or a node id, r: a relation, R: a result of get_relation):",
         *(f"- {tool.usage}: {tool.help}" for tool in tools.values()),
         f"Node types: {json.dumps(types[:MOST_TYPES], ensure_ascii=False)}{more}",
-        "Examples:",
-        *(f"- {wish}: {program}" for wish, program in EXAMPLES),
+        "Examples, each line a call of its own step:",
+        *("\n  ".join((f"- {wish}:", *calls)) for wish, *calls in EXAMPLES),
     ]
     return "\n".join(lines)

@@ -78,3 +78,12 @@ def narrowed(rows: Ints, *sources: NodeSet) -> NodeSet:
         for row in rows.tolist():
             scores[row] = sum(each.get(row, 0.0) for each in ranked)
     return of_rows(rows, scores=scores)
+
+
+def describe_kind(value: Value) -> str:
+    """A value's kind in words."""
+    if isinstance(value, bool):
+        return "a truth value"
+    if isinstance(value, int):
+        return "a number"
+    return "a set of nodes" if isinstance(value, NodeSet) else "a list of relations"

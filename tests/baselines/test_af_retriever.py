@@ -272,6 +272,40 @@ class TestScope:
         assert list(Scope(2, 2, 1).sizes()) == [2]
 
 
+class LongTexts:
+    """A planet with a long text among 300 moons whose short texts say its name more densely."""
+
+    name: str = "long-texts"
+
+    def key(self) -> str:
+        return "4" * 64
+
+    def provenance(self) -> Provenance:
+        return Provenance("test", "1", "MIT", "", "")
+
+    def read(self) -> GraphData:
+        moons = 300
+        ids = [f"m{i}" for i in range(moons)] + ["planet", "crater"]
+        types = ["moon"] * moons + ["planet", "crater"]
+        names = [f"Mercury moon {i}" for i in range(moons)] + ["Mercury", "Crater"]
+        texts = ["Mercury, Mercury"] * moons + ["other words " * 2_000, ""]
+        edge = ([moons + 1], [0], [moons])
+        return GraphData(ids, types, names, texts, *edge, ("lies on",))
+
+
+def test_what_a_constant_names_in_full_comes_first_however_the_search_ranks_it(
+    data_root_path: Path,
+) -> None:
+    graph = open_or_build(LongTexts(), data_root_path)
+    ctx = context(graph, data_root_path)
+    planet = graph.index("planet")
+    assert planet not in [hit.node for hit in ctx.search.search("Mercury", 200)]
+    plan = Plan(triples=(Triple(ANSWER, ("crater", "lies on", "planet"), name("mercury")),))
+    join = Join.of(ctx, plan, 1)
+    assert list(join.grounded.values()) == [[planet]]
+    assert found(graph, data_root_path, plan) == [{"crater"}]
+
+
 class TestAttempt:
     QUESTION = "Which plant grows on the north dunes and is visited by the ribbon fly?"
 

@@ -110,3 +110,30 @@ def test_only_the_preset_of_the_code_takes_out_all() -> None:
     assert KGAgent().drop_topics == "used"
     with pytest.raises(UserError, match=r"method\.drop_topics"):
         KGAgent(drop_topics="some")
+
+
+def test_of_equal_scores_the_text_says_which_are_kept(
+    graph: KnowledgeGraph, data_root_path: Path
+) -> None:
+    """More nodes without a score than a ranking holds: those that fit the question come first."""
+    every = np.arange(graph.n_nodes, dtype=np.int64)
+    last = graph.index("fan699")
+    nodes = of_rows(every, scores=dict.fromkeys(every.tolist(), 0.0))
+    ctx = Context(graph, search_of(graph, data_root_path), LexicalBackbone(), random.Random(0))
+    done = ranked(ctx, "fan699", nodes, [], [], Dropped(), "bm25")
+    assert done.nodes[0] == last
+    assert done.answers == 100
+
+
+def test_a_list_of_relations_is_no_answer(graph: KnowledgeGraph, data_root_path: Path) -> None:
+    lines = ["v1 = get_relation(v0)", "end(v1)", "v2 = get_tail_entity(v0, has player)", "end(v2)"]
+    done = planned(graph, data_root_path, lines, topics=["club"])
+    assert done.trajectory.steps[1].state["error"] == (
+        "error (kind): v1 is a list of relations; follow one of them first"
+    )
+    assert sorted(answer(graph, done)) == ["a", "b", "d"]
+
+
+def test_0_and_0_0_degrees_are_one_run() -> None:
+    assert repr(KGAgent(temperature=0).identity) == repr(KGAgent(temperature=0.0).identity)
+    assert KGAgent(temperature=None).identity["temperature"] is None

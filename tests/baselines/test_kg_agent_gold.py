@@ -7,10 +7,12 @@ import os
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ark.backbone import LexicalBackbone
+from ark.errors import UserError
 from ark.graph import KnowledgeGraph, open_or_build, source_for
 from ark.program import Executor, parse
 from ark.protocols import Context
@@ -83,6 +85,9 @@ PROGRAMS = [
     'end(where(type("plant"), "colours", "has", "WHITE"))',
     'end(where(type("plant"), "edible", "=", false))',
     'end(where(type("habitat"), "founded", ">", count(type("plant"))))',
+    # none of the set has the attribute: nothing satisfies, as others of the graph have it
+    'end(where(type("insect"), "height_m", ">", 2))',
+    'end(union(node("i1"), argmin(type("insect"), "founded")))',
     'end(argmax(type("habitat"), "founded"))',
     # as for MetaQA: the topic leaves the set after every hop
     't = node("p4")\na = minus(backward(t, "visits"), t)\n'
@@ -114,6 +119,19 @@ def test_a_wrong_program_is_a_typed_error(toy_graph: KnowledgeGraph, data_root_p
     for program in ('end(node("no"))', 'end(type("plants"))', 'end(forward(node("p1"), "eats"))'):
         with pytest.raises(CallError):
             run_gold(program, ctx)
+
+
+def test_an_attribute_that_no_node_has_is_an_error_in_a_program(
+    toy_graph: KnowledgeGraph, data_root_path: Path
+) -> None:
+    with pytest.raises(CallError, match="height"):
+        run_gold('end(where(type("plant"), "height", ">", 2))', context(toy_graph, data_root_path))
+
+
+@pytest.mark.parametrize("order", ["", "BM25", None, 3])
+def test_the_order_is_one_of_two(order: Any) -> None:
+    with pytest.raises(UserError, match="choices: bm25, random"):
+        KGAgentGold(order=order)
 
 
 def test_the_row(toy_graph: KnowledgeGraph, data_root_path: Path) -> None:

@@ -60,6 +60,24 @@ def graph(data_root_path: Path) -> KnowledgeGraph:
         ("v2 = search_in(v1, one, two, 7)", Call("search_in", ("v1", "one, two", "7"), "v2")),
         ("v2 = search_in(v1, one, two, k=7)", Call("search_in", ("v1", "one, two", "7"), "v2")),
         ("v2 = search_in(v1, 1998)", Call("search_in", ("v1", "1998"), "v2")),
+        (
+            'v2 = get_head_entity("a, b", part, of)',
+            Call("get_head_entity", ("a, b", "part, of"), "v2"),
+        ),
+        ("v2 = union('a, b', v1)", Call("union", ("a, b", "v1"), "v2")),
+        (
+            "v2 = get_candidate_entity(Customs (EU) union (1968))",
+            Call("get_candidate_entity", ("Customs (EU) union (1968)",), "v2"),
+        ),
+        ('v2 = search_in("a, b", c, d, 3)', Call("search_in", ("a, b", "c, d", "3"), "v2")),
+        (
+            "v2 = get_entity_by_constraint(v1, part, of, =, a, =, b)",
+            Call("get_entity_by_constraint", ("v1", "part, of", "=", "a, =, b"), "v2"),
+        ),
+        (
+            "v2 = get_entity_by_constraint(v1, part, of, argmin)",
+            Call("get_entity_by_constraint", ("v1", "part, of", "argmin"), "v2"),
+        ),
     ],
 )
 def test_the_grammar(line: str, call: Call) -> None:
@@ -89,6 +107,10 @@ def test_the_grammar(line: str, call: Call) -> None:
         ("v1 = judge(v0, r, =)", "arity"),
         ("v1 = search_in(v0)", "arity"),
         ("end(get_tail_entity(v0, r))", "syntax"),
+        ("v2 = search_in(v1, red flowers, 5); end(v2)", "syntax"),
+        ("v2 = search_in(v1, red flowers) / end(v2)", "syntax"),
+        ("v1 = get_candidate_entity(Mercury), v2 = disambiguate_entity(v1)", "syntax"),
+        ("v1 = get_relation(v0) v2 = get_tail_entity(v0, r)", "syntax"),
         ("v1 = intersect(v0, get_head_entity(v0, r))", "syntax"),
         ("v1 = " + "count(" * 100 + "v0" + ")" * 100, "syntax"),
         ("v" * 900 + " = get_relation(v0)", "syntax"),

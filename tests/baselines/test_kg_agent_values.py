@@ -170,3 +170,29 @@ def test_order_of_whole_dates_is_the_calendar(one: object, other: object) -> Non
     year = read_date(target[:4])
     assert year is not None
     assert holds(mine, "date", "=", year) == (mine[:4] == target[:4])
+
+
+@pytest.mark.parametrize(
+    "text", ["10 000", "2001 2nd edition", "3 4 inch", "2-1", "12-5-3", "1998T10", "1998-05 10:00"]
+)
+def test_a_number_with_words_or_a_score_is_no_date(text: str) -> None:
+    assert read_date(text) is None
+    assert kind_of(text) == "string"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("1998-05-03T10:00:00Z", "1998-05-03 10:00", "1998-05-03Z", "1998-05-03+02:00"),
+        *("1998-05-03T10", "1998-05-03T100000", "1998-05-03T10:00:00.5+02:00"),
+    ],
+)
+def test_time_and_zone_are_cut(text: str) -> None:
+    assert read_date(text) == Date(1998, 5, 3)
+
+
+def test_one_date_among_numbers_does_not_make_them_years() -> None:
+    values: list[Scalar] = [5, 12_345_678, 87_654_321, "1998-05"]
+    assert majority(values) == "int"
+    assert extreme({i: [v] for i, v in enumerate(values)}, largest=True) == [2]
+    assert majority([1998, 1999, 2001, "1998-05", -44]) == "date"

@@ -317,3 +317,50 @@ def test_the_same_facts_as_official_files(
     found = questions(graph, tmp_path / "MetaQA")
     assert len(found) == len(kept)
     assert wrong(graph, list(found.values())) == []
+
+
+# -- tables of the user ----------------------------------------------------------------------------
+
+
+def small(root: Path, rows: str, *, encoding: str = "utf-8") -> list[Query]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    root.mkdir()
+    nodes = {"id": ["0", "1"], "type": ["movie", "person"], "name": ["M", "P"], "text": ["", ""]}
+    edges = {"source": ["0"], "target": ["1"], "type": ["starred_actors"]}
+    pq.write_table(pa.table(nodes), root / "nodes.parquet")
+    pq.write_table(pa.table(edges), root / "edges.parquet")
+    head = "id,query,answer_ids,qtype,topic_id\n"
+    (root / "queries.csv").write_text(head + rows, encoding=encoding)
+    graph = open_or_build(source_for("metaqa", root=root), root / "data")
+    return metaqa_questions(graph, {"root": str(root)})
+
+
+def test_tables_are_read_as_questions_are_elsewhere(tmp_path: Path) -> None:
+    """With a byte order mark, and with a question longer than the csv module takes."""
+    row = 'a,{},"[""1""]",movie_to_actor,0\n'
+    assert [q.hops for q in small(tmp_path / "mark", row.format("x"), encoding="utf-8-sig")] == [1]
+    (long,) = small(tmp_path / "long", row.format("x" * 200_000))
+    assert len(long.text) == 200_000
+
+
+def test_a_walk_of_four_hops_is_one_line(tmp_path: Path) -> None:
+    row = 'a,x,"[""1""]",movie_to_actor_to_movie_to_actor_to_movie,0\n'
+    with pytest.raises(UserError, match=r"row 1: .* has 4 hops; MetaQA has 1 to 3: mend the row"):
+        small(tmp_path / "four", row)
+
+
+def test_a_mention_stands_in_its_question(tmp_path: Path) -> None:
+    root = write(
+        tmp_path / "spaces",
+        kb="A  B|directed_by|Eve\n",
+        qa_test="who directed [A  B]\tEve\n",
+        qa_test_qtype="movie_to_director\n",
+    )
+    for hops in (2, 3):
+        (root / f"{hops}-hop" / "vanilla" / "qa_test.txt").unlink()
+    graph = open_or_build(source_for("metaqa", root=root), tmp_path / "data")
+    (query,) = metaqa_questions(graph, {"root": str(root)}, "test")
+    assert query.anchor_ids == ("movie:A  B",)
+    assert query.mentions[0].text in query.text
