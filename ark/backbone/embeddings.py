@@ -7,24 +7,40 @@ embeddings cost is not in a run's usage.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_attempt,
+    wait_exponential,
+)
 
-from ark.backbone.errors_remote import Asked, failure_of, sort_failure
-from ark.backbone.keys import in_environment, read_key
+from ark.backbone.errors_remote import Asked, Failure, failure_of, sort_failure
+from ark.backbone.keys import in_environment, read_key, shown_url
 from ark.backbone.library_litellm import import_quietly
-from ark.errors import FatalBackboneError, QueryFailedError, RetryableError, UserError
+from ark.errors import ArkError, FatalBackboneError, QueryFailedError, RetryableError, UserError
 from ark.records import Json
 
+OPENAI, OPENAI_URL = "openai", "https://api.openai.com/v1"
 BATCH = 64  # texts a request
 LONGEST = 20_000  # characters of a text that are sent; what a model then leaves out is its own
 TIMEOUT = 60.0
 ATTEMPTS = 6
+LONGEST_WAIT = 120.0  # seconds that a server may ask to wait before the next attempt
+# Errors are sorted for backbones, whose settings they name; an encoder has others.
+_WORDS = (
+    ("the prompt is too long for it", "a text is too long for it, choose a model that reads more"),
+    ("check backbone.model, and that backbone.api_base is right", "check its name and address"),
+    (" (backbone.timeout)", ""),
+    (" (try backbone.tool_choice=auto)", ""),
+)
 
 
 class LiteLLMEncoder:
@@ -34,6 +50,8 @@ class LiteLLMEncoder:
         self._model = model
         self._proved = False
         self._dimensions = 0  # of the first vectors that came back
+        self._provider = ""  # as litellm says it
+        self._keys: list[str] = []
 
     @property
     def identity(self) -> Mapping[str, Json]:
@@ -47,8 +65,9 @@ class LiteLLMEncoder:
     def _library(self) -> tuple[Any, type[Exception], str | None]:
         """litellm, its errors' base class, and a key that only a ``.env`` file has."""
         litellm, error = import_quietly()
+        litellm.DEFAULT_MAX_RETRIES = 0  # its ``embedding`` takes max_retries=0 for not set
         try:
-            litellm.get_llm_provider(self._model)
+            _, self._provider, *_ = litellm.get_llm_provider(self._model)
         except error:
             raise UserError(
                 f"encoder=litellm, model={self._model} names no provider that litellm knows: write "
@@ -56,6 +75,7 @@ class LiteLLMEncoder:
             ) from None
         missing = litellm.validate_environment(self._model)["missing_keys"]
         wanted = [name for name in missing if name.endswith("_API_KEY")]
+        self._keys = wanted or [f"{self._provider.upper()}_API_KEY"]
         found = [name for name in wanted if read_key(name)]
         if wanted and not found:
             raise UserError(
@@ -83,19 +103,24 @@ class LiteLLMEncoder:
         again = Retrying(
             retry=retry_if_exception_type(RetryableError),
             stop=stop_after_attempt(ATTEMPTS),
-            wait=wait_exponential(max=30),
+            wait=_wait,
             reraise=True,
         )
         try:
             found: NDArray[np.float32] = again(self._asked, texts)
         except RetryableError as error:
+            if not self._proved:  # as it would be for every question
+                raise FatalBackboneError(
+                    f"{error} ({ATTEMPTS} attempts, and none before has succeeded: {self._fix})"
+                ) from None
             raise QueryFailedError(str(error)) from None
         self._proved = True
         return found
 
     def _asked(self, texts: list[str]) -> NDArray[np.float32]:
         litellm, library_error, key = self._library
-        access = {} if key is None else {"api_key": key}
+        # Given, as litellm would prefer OPENAI_BASE_URL to the usual variable.
+        access = {"api_key": key, "api_base": self._address if self._provider == OPENAI else None}
         try:
             answer = litellm.embedding(
                 model=self._model,
@@ -103,12 +128,48 @@ class LiteLLMEncoder:
                 timeout=TIMEOUT,
                 num_retries=0,
                 max_retries=0,
-                **access,
+                **{k: v for k, v in access.items() if v is not None},
             )
         except (library_error, TimeoutError) as error:
-            asked = Asked(self._model, "the endpoint", "", TIMEOUT, self._proved)
-            raise sort_failure(failure_of(error), asked) from None
+            raise self._sorted(failure_of(error)) from None
         return _vectors(answer, len(texts), self._model)
+
+    @property
+    def _address(self) -> str | None:
+        """Read for each call, as litellm does; None where it alone knows it."""
+        own = os.environ.get(f"{self._provider.upper()}_API_BASE")
+        if self._provider != OPENAI:
+            return own
+        return own or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+
+    @property
+    def _where(self) -> str:
+        return shown_url(self._address) if self._address else f"provider {self._provider}"
+
+    @property
+    def _fix(self) -> str:
+        usual = f"{self._provider.upper()}_API_BASE"
+        return f"check that {self._where} is up; {usual} sets the address of a server of your own"
+
+    def _sorted(self, failure: Failure) -> ArkError:
+        """Our error, in the words of an encoder's settings."""
+        if failure.lost_connection and not self._proved:
+            return FatalBackboneError(f"{self._model}: no server answers: {self._fix}")
+        hint = f"check the key in {' or '.join(self._keys)}"
+        asked = Asked(self._model, self._where, hint, TIMEOUT, self._proved)
+        error = sort_failure(failure, asked)
+        text = str(error)
+        for others, own in _WORDS:
+            text = text.replace(others, own)
+        error.args = (text,)
+        return error
+
+
+def _wait(state: RetryCallState) -> float:
+    """Seconds: doubled each time to 30; longer where the server asks for it."""
+    error = state.outcome.exception() if state.outcome is not None else None
+    told = error.retry_after if isinstance(error, RetryableError) else None
+    return max(wait_exponential(max=30)(state), min(told or 0.0, LONGEST_WAIT))
 
 
 def _vectors(answer: Any, count: int, model: str) -> NDArray[np.float32]:

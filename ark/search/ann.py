@@ -48,16 +48,17 @@ class Neighbours:
         }
 
     @classmethod
-    def open_or_build(cls, grid: NDArray[np.int16], vectors: Path) -> Neighbours:
+    def open_or_build(cls, grid: NDArray[np.int16], vectors: Path, mark: str = "") -> Neighbours:
         """The index of the vectors in the folder ``vectors``, which lies beside it.
 
-        One thread builds it, so that the same vectors give the same index.
+        One thread builds it, so that the same vectors give the same index. ``mark`` is of these
+        vectors: where they were made anew and are others, the old index is not theirs.
         """
         if importlib.util.find_spec(PACKAGE) is None:
             raise UserError(
-                f"{len(grid):,} documents are more than search.exact_up_to, and approximate "
-                f"neighbours need the package {PACKAGE}: {INSTALL}; or set search.exact_up_to="
-                f"{len(grid)} to compare the query with every document"
+                f"{len(grid):,} documents are more than exact_up_to, and approximate "
+                f"neighbours need the package {PACKAGE}: {INSTALL}; or set exact_up_to={len(grid)} "
+                "beside it to compare the query with every document"
             )
         index = importlib.import_module(f"{PACKAGE}.index").Index(
             ndim=grid.shape[1],
@@ -67,7 +68,8 @@ class Neighbours:
             expansion_add=_BUILD,
             expansion_search=_LOOK,
         )
-        folder = vectors.with_name(f"{vectors.name}-ann{VERSION}")
+        own = f"-{mark[:12]}" if mark else ""
+        folder = vectors.with_name(f"{vectors.name}-ann{VERSION}{own}")
         if not folder.is_dir():
             sys.stderr.write(f"building an index of neighbours of {len(grid):,} vectors (once)\n")
             with staging.folder(folder) as new:
@@ -79,9 +81,12 @@ class Neighbours:
             index.reset()
         try:
             index.view(str(folder / _FILE))
+            if (len(index), index.ndim) != grid.shape:
+                raise ValueError(f"{len(index)} x {index.ndim} numbers for {grid.shape}")
         except (OSError, RuntimeError, ValueError) as error:
             raise UserError(
-                f"the index in {folder} cannot be read ({error}); delete that folder"
+                f"the index in {folder} cannot be read ({' '.join(str(error).split())[:200]}); "
+                "delete that folder, it is built again"
             ) from error
         return cls(index)
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ark.errors import UserError, unknown
+from ark.errors import FatalBackboneError, QueryFailedError, UserError, unknown
 from ark.graph import KnowledgeGraph
 from ark.protocols import Ints
 from ark.records import Hit, Json
@@ -35,7 +35,7 @@ from ark.search.vectors import (
     wordless,
 )
 
-VECTORS_VERSION = 1  # of texts, grid and scores: part of every identity
+VECTORS_VERSION = 1  # of texts, grid and scores: in a search's identity; method=dense has none
 EXACT = 500_000
 _QUERIES = 4096  # vectors of queries that are kept
 
@@ -61,10 +61,11 @@ class DenseSettings:
     """Only nodes of these types are documents. None: every node."""
 
     def __post_init__(self) -> None:
+        # Fields of ``search`` and of ``method``: the first ones are named without either.
         if not 8 <= self.max_tokens <= MOST_TOKENS:
-            raise UserError(f"search.max_tokens={self.max_tokens} must be from 8 to {MOST_TOKENS}")
+            raise UserError(f"max_tokens={self.max_tokens} must be from 8 to {MOST_TOKENS}")
         if self.exact_up_to < 0:
-            raise UserError(f"search.exact_up_to={self.exact_up_to} must be a whole number >= 0")
+            raise UserError(f"exact_up_to={self.exact_up_to} must be a whole number >= 0")
         if self.documents not in DOCUMENTS:
             raise UserError(unknown("search.documents", str(self.documents), DOCUMENTS))
         # One rule for types, that of BM25, and equal spellings.
@@ -134,16 +135,22 @@ class Dense:
             raise UserError("search.types names types without nodes: there is nothing to search")
         text_of = graph.text if settings.documents == "text" else partial(document, graph)
         if not folder.is_dir():
-            build(
-                text_of if rows is None else lambda i: text_of(int(rows[i])),
-                documents,
-                own,
-                folder,
-            )
+            try:
+                build(
+                    text_of if rows is None else lambda i: text_of(int(rows[i])),
+                    documents,
+                    own,
+                    folder,
+                )
+            except QueryFailedError as error:  # no question's fault: each would try it again
+                raise FatalBackboneError(
+                    f"the vectors of this graph cannot be made: {error}; what is done is kept, the "
+                    "same command goes on from there"
+                ) from error
         vectors = Vectors.open(folder, documents)
         near = None
         if documents > settings.exact_up_to:
-            near = Neighbours.open_or_build(vectors.grid, folder)
+            near = Neighbours.open_or_build(vectors.grid, folder, vectors.mark)
         return cls(graph, root, settings, own, vectors, near)
 
     @property

@@ -72,6 +72,8 @@ def encoder_of(kind: str, model: str | None, max_tokens: int) -> Encoder:
         return made
     if ":" not in kind:
         raise UserError(f"{unknown('encoder', kind, ENCODERS)}; or package.module:Class")
+    if model is not None:
+        raise UserError(f"model={model} is for encoder=litellm; leave it out, {kind} takes none")
     return _own(kind)
 
 
@@ -118,7 +120,7 @@ class MiniLM:
 
     def __init__(self, max_tokens: int = 256) -> None:
         if not 8 <= max_tokens <= MOST_TOKENS:
-            raise UserError(f"search.max_tokens={max_tokens} must be from 8 to {MOST_TOKENS}")
+            raise UserError(f"max_tokens={max_tokens} must be from 8 to {MOST_TOKENS}")
         self._max_tokens = max_tokens
         self._loading = Lock()
         self._loaded: tuple[Any, Any] | None = None

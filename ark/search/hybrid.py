@@ -7,7 +7,7 @@ rank learning methods", section 2: the sum of 1 / (k + rank), k = 60.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -51,7 +51,7 @@ class HybridSettings(DenseSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.k < 0:
-            raise UserError(f"search.k={self.k} must be a whole number >= 0")
+            raise UserError(f"k={self.k} must be a whole number >= 0")
         _ = self.lexical  # reports its own mistakes
 
     @property
@@ -88,7 +88,9 @@ class Hybrid:
     ) -> Hybrid:
         """Open both sides, building what is missing."""
         settings = settings or HybridSettings()
-        dense = Dense.open_or_build(graph, root, settings.dense, encoder)
+        # Every rank is needed, so approximate neighbours would be built and never asked.
+        every = replace(settings.dense, exact_up_to=max(settings.exact_up_to, graph.n_nodes))
+        dense = Dense.open_or_build(graph, root, every, encoder)
         return cls(BM25.open_or_build(graph, root, settings.lexical), dense, settings)
 
     @property

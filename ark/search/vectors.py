@@ -44,8 +44,9 @@ Texts = Callable[[int], str]
 class Vectors:
     """int16[documents, dimensions], memory-mapped."""
 
-    def __init__(self, grid: Grid) -> None:
-        self.grid = grid
+    def __init__(self, grid: Grid, mark: str = "") -> None:
+        self.grid, self.mark = grid, mark
+        """``mark`` tells these vectors from others: the sha256 of their file, where it is known."""
 
     def __len__(self) -> int:
         return len(self.grid)
@@ -57,14 +58,14 @@ class Vectors:
             grid = _mapped(folder / FILE)
             if len(grid) != documents:
                 raise ValueError(f"{len(grid)} vectors for {documents} documents")
-            _agree(folder, grid)
+            mark = _agree(folder, grid)
         except (OSError, ValueError) as error:
             reason = " ".join(str(error).split())[:200]
             raise UserError(
                 f"the vectors in {folder} cannot be read ({reason}); delete that folder, they are "
                 "made again"
             ) from error
-        return cls(grid)
+        return cls(grid, mark)
 
     def fit(self, query: Query) -> None:
         """Raises UserError where a query has another length than the vectors."""
@@ -105,10 +106,11 @@ def _mapped(file: Path) -> Grid:
     return grid
 
 
-def _agree(folder: Path, grid: Grid) -> None:
-    """Raises OSError or ValueError where the facts beside the vectors say otherwise.
+def _agree(folder: Path, grid: Grid) -> str:
+    """The sha256 that is on record, or nothing: folders of before have none.
 
-    Folders of before have no hash; a large file is not read whole only to open it.
+    Raises OSError or ValueError where the facts beside the vectors say otherwise. A large file is
+    not read whole only to open it.
     """
     facts: Any = json.loads((folder / FACTS).read_text(encoding="utf-8"))
     wanted = {"documents": len(grid), "dimensions": grid.shape[1], "steps": _STEPS}
@@ -118,6 +120,7 @@ def _agree(folder: Path, grid: Grid) -> None:
     small = file.stat().st_size <= _HASHED
     if small and "sha256" in facts and facts["sha256"] != _sha256(file):
         raise ValueError(f"{FILE} is not what was written: its sha256 is another")
+    return str(facts.get("sha256", ""))
 
 
 def _sha256(path: Path) -> str:
@@ -232,9 +235,7 @@ def _make(parts: Path) -> None:
     try:
         parts.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(
-            f"cannot write to {parts.parent} ({error.strerror}): set ARK_DATA to another folder"
-        ) from error
+        raise _cannot_write(parts.parent, error) from error
 
 
 def _whole(file: Path, size: int, width: int | None) -> bool:
@@ -254,28 +255,27 @@ def _write(file: Path, grid: Grid, folder: Path) -> None:
             out.flush()
             os.fsync(out.fileno())
         new.replace(file)
-    except FileNotFoundError:
+    except OSError as error:
         if not folder.is_dir():  # else another process has finished, and taken the shards away
-            raise
+            new.unlink(missing_ok=True)
+            raise _cannot_write(folder.parent, error) from error
 
 
 def _join(parts: Path, documents: int, folder: Path) -> None:
-    """One file of all shards, a shard in memory at a time."""
+    """One file of all shards, a shard in memory at a time.
+
+    Written, not mapped: a full disk is an error then, and not the end of the process.
+    """
     with staging.folder(folder) as new:
         try:
             shape = (documents, _mapped(parts / "0.npy").shape[1])
-            whole = np.lib.format.open_memmap(
-                new / FILE, mode="w+", dtype=np.dtype(np.int16), shape=shape
-            )
-            for start in range(0, documents, SHARD):
-                shard = _mapped(parts / f"{start}.npy")
-                same_length(shape[1], shard.shape[1])  # another process may have made it
-                whole[start : start + SHARD] = shard
-        except OSError:
-            if not folder.is_dir():
-                raise
-        else:
-            whole.flush()
+            form = {"descr": "<i2", "fortran_order": False, "shape": shape}
+            with (new / FILE).open("wb") as out:
+                np.lib.format.write_array_header_1_0(out, form)
+                for start in range(0, documents, SHARD):
+                    shard = _mapped(parts / f"{start}.npy")
+                    same_length(shape[1], shard.shape[1])  # another process may have made it
+                    out.write(shard.astype("<i2", copy=False).tobytes())
             facts = {
                 "documents": documents,
                 "dimensions": shape[1],
@@ -283,6 +283,16 @@ def _join(parts: Path, documents: int, folder: Path) -> None:
                 "sha256": _sha256(new / FILE),
             }
             (new / FACTS).write_text(json.dumps(facts), encoding="utf-8")
+        except OSError as error:
+            if not folder.is_dir():  # else another process was first, and took the shards away
+                raise _cannot_write(folder.parent, error) from error
+
+
+def _cannot_write(folder: Path, error: OSError) -> UserError:
+    return UserError(
+        f"cannot write to {folder} ({error.strerror or error}): make room there, or set ARK_DATA "
+        "to another folder; what is done is kept"
+    )
 
 
 class _Progress:

@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 from chat_server import ChatServer, Plan, Request, always, serving
+from tenacity import RetryCallState, Retrying
 
-from ark.backbone.embeddings import BATCH, LiteLLMEncoder
-from ark.errors import FatalBackboneError, UserError
+from ark.backbone import embeddings
+from ark.backbone.embeddings import ATTEMPTS, BATCH, LONGEST_WAIT, LiteLLMEncoder
+from ark.backbone.library_litellm import _close_plain, import_quietly
+from ark.errors import FatalBackboneError, QueryFailedError, RetryableError, UserError
 from ark.graph import KnowledgeGraph
 from ark.search import Dense, DenseSettings
 from ark.search.encoder import encoder_of
@@ -26,8 +29,13 @@ SECRET = "sk-test-embeddings-1234567890"
 
 @pytest.fixture(autouse=True)
 def litellm_leaves_an_open_loop() -> Iterator[None]:
-    """Its call without a loop makes one and leaves it: closed here, before another test sees it."""
+    """Its call without a loop makes one and leaves it, and a client for each address that it was
+    sent to: closed here, before another test sees them.
+    """
     yield
+    litellm, _ = import_quietly()
+    _close_plain(litellm.in_memory_llm_clients_cache.cache_dict.values())
+    litellm.in_memory_llm_clients_cache.flush_cache()
     with warnings.catch_warnings(), contextlib.suppress(RuntimeError):  # there may be none
         warnings.simplefilter("ignore", DeprecationWarning)
         asyncio.get_event_loop_policy().get_event_loop().close()
@@ -99,6 +107,81 @@ def test_what_cannot_succeed_stops_and_names_no_key(
         run(monkeypatch, plan, encoder, ["a"])
     assert SECRET not in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_only_this_layer_asks_again(
+    monkeypatch: pytest.MonkeyPatch, encoder: LiteLLMEncoder
+) -> None:
+    monkeypatch.setattr(embeddings, "_wait", lambda state: 0.0)
+
+    def once(request: Request, number: int) -> Any:
+        return answer(request, number) if number == 1 else (500, "busy")
+
+    with serving(always((500, "busy"))) as server:
+        point_at(monkeypatch, server)
+        with pytest.raises(FatalBackboneError, match=r"6 attempts.*OPENAI_API_BASE"):
+            encoder.encode(["a"])
+        assert len(server.requests) == ATTEMPTS
+    with serving(once) as server:
+        point_at(monkeypatch, server)
+        encoder.encode(["a"])
+        with pytest.raises(QueryFailedError):  # it has answered: only this question is lost
+            encoder.encode(["b"])
+        assert len(server.requests) == ATTEMPTS + 1
+
+
+def test_no_server_stops_at_once(monkeypatch: pytest.MonkeyPatch, encoder: LiteLLMEncoder) -> None:
+    with serving(answer) as server:
+        point_at(monkeypatch, server)
+    with pytest.raises(FatalBackboneError, match=r"no server answers.*OPENAI_API_BASE") as raised:
+        encoder.encode(["a"])
+    assert server.url in str(raised.value)
+
+
+def test_the_documented_address_goes_first(
+    monkeypatch: pytest.MonkeyPatch, encoder: LiteLLMEncoder
+) -> None:
+    with serving(answer) as other:
+        monkeypatch.setenv("OPENAI_BASE_URL", other.url)
+        found, server = run(monkeypatch, answer, encoder, ["a"])
+        assert found.tolist() == [vector("a")]
+        assert (len(server.requests), len(other.requests)) == (1, 0)
+        monkeypatch.delenv("OPENAI_API_BASE")
+        LiteLLMEncoder("openai/tiny").encode(["a"])
+        assert len(other.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("plan", "error", "message"),
+    [
+        ((401, "no"), FatalBackboneError, "check the key in OPENAI_API_KEY"),
+        ((404, "no such model"), FatalBackboneError, r"model openai/tiny \(404\): check its name"),
+        (
+            (400, "maximum context length is 512 tokens"),
+            QueryFailedError,
+            "a model that reads more",
+        ),
+    ],
+)
+def test_messages_name_what_an_encoder_has(
+    monkeypatch: pytest.MonkeyPatch,
+    encoder: LiteLLMEncoder,
+    plan: tuple[int, str],
+    error: type[Exception],
+    message: str,
+) -> None:
+    with pytest.raises(error, match=message) as raised:
+        run(monkeypatch, always(plan), encoder, ["a"])
+    assert "backbone." not in str(raised.value)
+    assert SECRET not in str(raised.value)
+
+
+@pytest.mark.parametrize(("told", "seconds"), [(None, 1), (0.2, 1), (77, 77), (1e9, LONGEST_WAIT)])
+def test_a_wait_that_a_server_asks_for_is_kept(told: float | None, seconds: float) -> None:
+    state = RetryCallState(Retrying(), None, (), {})
+    error = RetryableError("slow down", retry_after=told)
+    state.set_exception((RetryableError, error, None))
+    assert embeddings._wait(state) == seconds
 
 
 def test_too_few_vectors_are_no_answer(

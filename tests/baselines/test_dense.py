@@ -103,5 +103,6 @@ def test_identity_has_every_field_and_the_encoder() -> None:
     "wrong", [{"max_tokens": 1}, {"exact_up_to": -1}, {"k": -1}, {"encoder": "minilmm"}]
 )
 def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(UserError):
+    with pytest.raises(UserError) as raised:
         _ = HybridBaseline(**wrong).identity  # type: ignore[arg-type]
+    assert "search." not in str(raised.value)  # these are the method's fields

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from tiny_encoder import DIMENSIONS, TinyEncoder
 
-from ark.errors import UserError
+from ark.errors import FatalBackboneError, QueryFailedError, UserError
+from ark.graph import KnowledgeGraph
 from ark.search import vectors
-from ark.search.dense import DenseTexts
+from ark.search.dense import Dense, DenseTexts
 from ark.search.encoder import encoder_of
 from ark.search.vectors import SHARD, Vectors, build, encoded, to_grid
 
@@ -165,6 +166,20 @@ def test_facts_of_other_vectors_are_refused(tmp_path: Path, facts: str) -> None:
     (tmp_path / "v" / vectors.FACTS).write_text(facts)
     with pytest.raises(UserError, match="delete that folder"):
         Vectors.open(tmp_path / "v", 5)
+
+
+class Gone(TinyEncoder):
+    """An endpoint that is away for good."""
+
+    def encode(self, texts: list[str]) -> np.ndarray:  # type: ignore[override]
+        raise QueryFailedError("no connection")
+
+
+def test_vectors_that_cannot_be_made_stop_the_run(
+    toy_graph: KnowledgeGraph, tmp_path: Path
+) -> None:
+    with pytest.raises(FatalBackboneError, match=r"no connection.*goes on from there"):
+        Dense.open_or_build(toy_graph, tmp_path, encoder=Gone())
 
 
 class Returns(TinyEncoder):

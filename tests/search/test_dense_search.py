@@ -23,7 +23,7 @@ from ark.search import (
     open_search,
     related,
 )
-from ark.search.ann import PACKAGE
+from ark.search.ann import PACKAGE, Neighbours
 from ark.search.choose import changed, kind_of
 from ark.search.dense import DenseTexts
 from ark.search.encoder import encoder_of
@@ -265,7 +265,9 @@ def test_wrong_settings_are_refused(settings: dict[str, object], match: str) -> 
     for cls in (DenseSettings, HybridSettings):
         with pytest.raises(UserError, match=match):
             cls(**settings)
-    for name, value in (("k", -1), ("k1", -1), ("method", "lucen"), ("tokenizer", "x")):
+    with pytest.raises(UserError, match=r"^k=-1 must be a whole number"):
+        HybridSettings(k=-1)
+    for name, value in (("k1", -1), ("method", "lucen"), ("tokenizer", "x")):
         with pytest.raises(UserError, match=rf"search\.{name}"):
             HybridSettings(**{name: value})  # type: ignore[arg-type]
 
@@ -278,6 +280,7 @@ def test_wrong_settings_are_refused(settings: dict[str, object], match: str) -> 
         ("litellm", None, "needs a model"),
         ("no_such_module:Class", None, "cannot be imported"),
         ("tiny_encoder:Missing", None, "cannot be imported"),
+        (TINY, "x/y", "leave it out"),
     ],
 )
 def test_wrong_encoders_are_one_line(kind: str, model: str | None, match: str) -> None:
@@ -289,8 +292,32 @@ def test_beyond_the_exact_limit_a_missing_package_is_named(
     toy_graph: KnowledgeGraph, data_root_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"'ark-harness\[ann\]'.*search\.exact_up_to=13"):
+    with pytest.raises(UserError, match=r"'ark-harness\[ann\]'.*set exact_up_to=13 "):
         Dense.open_or_build(toy_graph, data_root_path, DenseSettings(TINY, exact_up_to=12))
+
+
+def test_hybrid_needs_no_neighbours(
+    toy_graph: KnowledgeGraph, data_root_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = Hybrid.open_or_build(toy_graph, data_root_path, HybridSettings(TINY))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    few = Hybrid.open_or_build(toy_graph, data_root_path, HybridSettings(TINY, exact_up_to=0))
+    assert few.search(QUERIES[0], 99) == usual.search(QUERIES[0], 99)
+    assert "ann" not in few.identity
+    assert few.identity["exact_up_to"] == 0
+
+
+def test_an_index_of_neighbours_is_of_its_vectors(tmp_path: Path) -> None:
+    pytest.importorskip(PACKAGE, reason="pip install -e '.[ann]'")
+    rng = np.random.default_rng(0)
+    query = to_query(rng.standard_normal(32))
+    for mark in ("a", "b"):  # as where the folder of the vectors was deleted, and they made anew
+        grid = to_grid(rng.standard_normal((3000, 32)))
+        near = Neighbours.open_or_build(grid, tmp_path / "v", mark).near(query, 1000)
+        assert set(np.argsort(-Vectors(grid).scores(query))[:10]) <= set(near)
+    for shape in ((3000, 16), (2999, 32)):
+        with pytest.raises(UserError, match="delete that folder"):
+            Neighbours.open_or_build(np.ones(shape, np.int16), tmp_path / "v", "a")
 
 
 @pytest.mark.parametrize("query", QUERIES)

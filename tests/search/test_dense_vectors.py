@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import multiprocessing
 import re
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -167,3 +169,36 @@ def test_progress_is_a_line_once_in_a_while(
         rf"encoding texts: {DOCUMENTS:,} of {DOCUMENTS:,}, \d+ a second, about 0 min left",
         lines[-1],
     )
+
+
+def built_with_little_room(folder: Path, most: int, told: object) -> None:
+    import resource
+
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    try:
+        build(text_of, DOCUMENTS, TinyEncoder(), folder)
+    except UserError as error:
+        told.put(str(error))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("most", "asked"),
+    [(100_000, 1), (5_000, DOCUMENTS)],  # shards fit, all together not; no shard fits
+)
+def test_a_full_disk_is_one_line_and_shards_stay(tmp_path: Path, most: int, asked: int) -> None:
+    pytest.importorskip("resource", reason="this system limits no sizes of files")
+    spawn = multiprocessing.get_context("spawn")
+    told, folder = spawn.SimpleQueue(), tmp_path / "v"
+    process = spawn.Process(target=built_with_little_room, args=(folder, most, told))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    assert re.search(r"cannot write to .*make room there, or set ARK_DATA", told.get())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["v.parts"]
+    again = TinyEncoder()
+    build(text_of, DOCUMENTS, again, folder)
+    assert again.asked == asked
+    out = io.BytesIO()
+    np.save(out, to_grid(TinyEncoder().encode([text_of(i) for i in range(DOCUMENTS)])))
+    assert (folder / vectors.FILE).read_bytes() == out.getvalue()
