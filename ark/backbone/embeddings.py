@@ -2,7 +2,7 @@
 
 Found by name from ``ark.search.encoder``. The key comes from the provider's usual variable, the
 address of a server of your own from the one that litellm reads (``OPENAI_API_BASE``, ...). What
-embeddings cost is not in a run's usage.
+it was sent is counted in ``ark.search.sent``; it is in no run's usage or budget.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from ark.backbone.keys import in_environment, read_key, shown_url
 from ark.backbone.library_litellm import import_quietly
 from ark.errors import ArkError, FatalBackboneError, QueryFailedError, RetryableError, UserError
 from ark.records import Json
+from ark.search.sent import note
 
 OPENAI, OPENAI_URL = "openai", "https://api.openai.com/v1"
 BATCH = 64  # texts a request
@@ -132,6 +133,7 @@ class LiteLLMEncoder:
             )
         except (library_error, TimeoutError) as error:
             raise self._sorted(failure_of(error)) from None
+        note(self._model, len(texts), _tokens(answer))
         return _vectors(answer, len(texts), self._model)
 
     @property
@@ -170,6 +172,16 @@ def _wait(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome is not None else None
     told = error.retry_after if isinstance(error, RetryableError) else None
     return max(wait_exponential(max=30)(state), min(told or 0.0, LONGEST_WAIT))
+
+
+def _tokens(answer: Any) -> int | None:
+    """Of the request, as the answer says; None where it does not."""
+    try:
+        said = answer["usage"]["prompt_tokens"]
+    except (LookupError, TypeError, AttributeError):
+        return None
+    known = isinstance(said, int) and not isinstance(said, bool) and said > 0
+    return said if known else None  # litellm says 0 where the server said nothing
 
 
 def _vectors(answer: Any, count: int, model: str) -> NDArray[np.float32]:

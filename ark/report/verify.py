@@ -41,6 +41,7 @@ UNCHECKED = (
     "environment",
     "lost",
     "cache",
+    "embeddings",
     "requests",
 )  # of result.json: nothing of the journal
 

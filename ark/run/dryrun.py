@@ -30,6 +30,7 @@ from ark.run.session import Session, open_session
 from ark.run.spec import CellSpec, Limits, Transport
 from ark.scoring.intervals import cluster_codes, kish_n
 from ark.scoring.power import smallest_difference
+from ark.search.sent import sent, since
 
 OWN_PRICE = "backbone.price"
 NO_LIMITS = Limits()
@@ -54,7 +55,7 @@ def dry_run(
 
     Raises UserError where the only cell cannot be opened; in a sweep that cell is a row.
     """  # noqa: D413
-    foreseen = _Foreseen(transport)
+    foreseen, encoded = _Foreseen(transport), sent()
     rows: list[Row] = []
     for spec, name in zip(specs, names, strict=True):
         try:
@@ -64,7 +65,12 @@ def dry_run(
             if len(specs) == 1:
                 raise
             rows.append(Row(name, error=str(error)))
-    return render(rows, transport, sweep_budget)
+    made = [
+        f"For vectors {counts['texts']} texts were sent to {model}: of the graph, if "
+        "it had none, and of questions."
+        for model, counts in since(encoded).items()
+    ]
+    return "\n".join([render(rows, transport, sweep_budget), *made])
 
 
 @dataclass

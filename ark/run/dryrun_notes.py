@@ -15,7 +15,7 @@ def lines(
     rows: Sequence[Row], runs: Sequence[Row], transport: Transport, sweep_budget: Limits
 ) -> Iterator[str]:
     """Errors, shared runs, prices, bases of the figures, budgets. ``runs``: a row a run folder."""
-    yield "Nothing was run and no model was asked. All figures are of what is left to do."
+    yield "No question was run and no backbone was asked. All figures are of what is left to do."
     yield from (f"{row.name}: {one_line(row.error)}" for row in rows if row.error)
     yield from _shared(rows)
     yield from _prices(rows)

@@ -28,6 +28,7 @@ from ark.run.session import Session, open_session
 from ark.run.spec import CellSpec, Transport
 from ark.run.trackers import Careful, NoTracker
 from ark.run.work import Work, scored
+from ark.search.sent import sent, since
 
 PLAN = "plan.json"  # how many agents the last command wanted; for scripts/status.py
 
@@ -68,7 +69,7 @@ def run_cell(
     Raises UserError, FatalBackboneError, BudgetReachedError, or InterruptedRunError after Ctrl-C;
     in each case the journal keeps all that ended, and the same call goes on from there.
     """
-    started = time.monotonic()
+    started, encoded = time.monotonic(), sent()
     session = open_session(spec, transport.results_dir, method)
     if not isinstance(tracker, Careful):
         tracker = Careful(tracker or NoTracker())
@@ -99,7 +100,7 @@ def run_cell(
             settled.add(session.folder)
         if len(entries.outcomes) < len(session.queries):  # written and not kept in memory
             entries = read_journal(session.folder)
-        done = _finish(session, entries, cache, time.monotonic() - started, made)
+        done = _finish(session, entries, cache, time.monotonic() - started, made, since(encoded))
     tracker.finish(done.data)
     return done
 
@@ -174,13 +175,22 @@ def _save(path: Path, text: str) -> None:
         raise cannot_write(path, error) from None
 
 
-def _finish(session: Session, entries: Entries, cache: Cache, seconds: float, made: Usage) -> Done:
+def _finish(
+    session: Session,
+    entries: Entries,
+    cache: Cache,
+    seconds: float,
+    made: Usage,
+    encoded: dict[str, Json],
+) -> Done:
     rows = scored(session, entries, session.queries)
     data = result(session.identity, session.labels(), session.reading, rows)
     data["timings"] = timings(entries, rows, session.reading, seconds)
     data["environment"] = environment(session.graph.path)
     data["requests"] = requests(rows)
     data["lost"] = lost(session.folder, entries)
+    if encoded:
+        data["embeddings"] = encoded
     data["cache"] = {"mode": cache.mode, **asdict(cache.counters)}
     path = session.reading_folder / "result.json"
     _save(session.reading_folder / "per_query.csv", per_query_csv(rows))

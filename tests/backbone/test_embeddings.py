@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,14 @@ from tenacity import RetryCallState, Retrying
 from ark.backbone import embeddings
 from ark.backbone.embeddings import ATTEMPTS, BATCH, LONGEST_WAIT, LiteLLMEncoder
 from ark.backbone.library_litellm import _close_plain, import_quietly
+from ark.cli.compose import compose_one
 from ark.errors import FatalBackboneError, QueryFailedError, RetryableError, UserError
 from ark.graph import KnowledgeGraph
+from ark.run import run_cell
+from ark.run.dryrun import dry_run
 from ark.search import Dense, DenseSettings
 from ark.search.encoder import encoder_of
+from ark.search.sent import sent, since
 
 pytestmark = pytest.mark.usefixtures("outside")
 
@@ -283,3 +288,50 @@ def test_a_graph_is_searched_through_it(
         assert len(server.requests) == asked + 1  # the query once
     assert search.identity["vectors"] == {"client": "litellm", "model": "openai/tiny"}
     assert server.url not in str(search.identity)
+
+
+def test_what_was_sent_is_counted(monkeypatch: pytest.MonkeyPatch, encoder: LiteLLMEncoder) -> None:
+    before = sent()
+    run(monkeypatch, answer, encoder, ["a"] * (BATCH + 1))
+    counts = {"requests": 2, "texts": BATCH + 1, "tokens": 6}
+    assert since(before) == {"openai/tiny": counts}
+
+    def silent(request: Request, number: int) -> dict[str, Any]:
+        return {k: v for k, v in answer(request, number).items() if k != "usage"}
+
+    before = sent()
+    run(monkeypatch, silent, encoder, ["a"])
+    assert since(before) == {"openai/tiny": {"requests": 1, "texts": 1, "tokens": None}}
+    assert since(sent()) == {}
+
+
+def test_a_run_says_what_it_sent_and_an_endpoint_that_is_down_leaves_no_id(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ARK_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    monkeypatch.setenv("OPENAI_API_BASE", "http://127.0.0.1:9/v1")  # nobody listens there
+    words = ["graph=toy", "split=all", "limit=3", "method=dense", "method.encoder=litellm"]
+    job = compose_one([*words, "method.model=openai/tiny-told"])
+    transport = replace(job.transport, results_dir=tmp_path / "results", progress=False)
+    with pytest.raises(FatalBackboneError, match="OPENAI_API_BASE"):
+        run_cell(job.spec, transport)
+    with serving(answer) as server:
+        point_at(monkeypatch, server)
+        words += ["search=dense", "search.encoder=litellm", "search.model=openai/tiny-dry"]
+        said = dry_run(
+            [compose_one([*words, "method.model=openai/tiny-dry"]).spec], ["dry"], transport
+        )
+        texts = sum(len(request.body["input"]) for request in server.requests)
+        assert f"For vectors {texts} texts were sent to openai/tiny-dry" in said
+    with serving(answer) as server:
+        point_at(monkeypatch, server)
+        done = run_cell(job.spec, transport)
+        first = len(server.requests)
+        again = run_cell(job.spec, transport)
+        assert len(server.requests) == first
+    told = {"requests": first, "texts": sum(len(r.body["input"]) for r in server.requests)}
+    assert done.data["embeddings"] == {"openai/tiny-told": {**told, "tokens": 3 * first}}
+    assert "embeddings" not in again.data
+    stored = [f.read_text() for f in (tmp_path / "data" / "fingerprints").iterdir()]
+    assert len(stored) == 1
