@@ -334,4 +334,4 @@ def test_a_run_says_what_it_sent_and_an_endpoint_that_is_down_leaves_no_id(
     assert done.data["embeddings"] == {"openai/tiny-told": {**told, "tokens": 3 * first}}
     assert "embeddings" not in again.data
     stored = [f.read_text() for f in (tmp_path / "data" / "fingerprints").iterdir()]
-    assert len(stored) == 1
+    assert len(set(stored)) == 1
