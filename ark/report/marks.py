@@ -92,9 +92,10 @@ def chosen(
 ) -> tuple[int | None, str]:
     """The baseline of one row on one graph; None where the row is one itself, or there is none.
 
-    Of several, first those of the row's own backbone, then of its method and preset, then of equal
-    treatment, then with the fewest settings that are no defaults. A reason comes with it where
-    several backbones stand for the baseline and none is the row's own: nothing is tested then.
+    Of several, first those of the row's own backbone or of none, then of its method and preset,
+    then of equal treatment, then of its own backbone, then with the fewest settings that are no
+    defaults. A reason comes with it where several backbones stand for the baseline and none is the
+    row's own: nothing is tested then.
     """
     row = grid.rows[number]
     there = [i for i in candidates if column in grid.rows[i].entries]
@@ -105,12 +106,13 @@ def chosen(
     def rank(i: int) -> tuple[object, ...]:
         other = grid.rows[i]
         unequal = treatment_differences(row.entries[column], other.entries[column])
-        mine = other.backbone == row.backbone, _kind(other) == _kind(row)
-        return *(not same for same in mine), bool(unequal), *plainness(other)
+        foreign = other.backbone not in (row.backbone, "")  # a baseline may ask nobody
+        kin = _kind(other) == _kind(row)
+        return foreign, not kin, bool(unequal), other.backbone != row.backbone, *plainness(other)
 
     found = min((i for i in there if i != number), key=rank, default=None)
     backbones = sorted({grid.rows[i].backbone for i in there})
-    if found is None or grid.rows[found].backbone == row.backbone or len(backbones) == 1:
+    if found is None or grid.rows[found].backbone in (row.backbone, "") or len(backbones) == 1:
         return found, ""
     return found, f"the baseline has several backbones ({', '.join(backbones)}): name a whole row"
 
