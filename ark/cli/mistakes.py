@@ -21,6 +21,8 @@ def composition_error(error: Exception, overrides: Sequence[str]) -> UserError:
     known = _settings()
     if key in known:  # a key below it was given, which the line does not show
         return UserError(f"{key} has no fields of that name: {key}={{name: value}} sets it whole")
+    if inside := [f"{group}.{key}" for group in groups() if _having(group, key)]:
+        return UserError(f"unknown setting {key!r}; did you mean {' or '.join(inside)}?")
     return UserError(unknown("setting", key, known))
 
 

@@ -111,6 +111,8 @@ def test_a_run_loads_no_heavy_library(env: dict[str, str], toy: list[str]) -> No
         (["rerank.k=5"], "no setting of rerank=none; rerank=listwise|pointwise have it"),
         (["method=kg_agent", "method.agents=3"], "no setting of method=kg_agent; method=ark|"),
         (["method.promt=ours"], "did you mean method.prompt"),
+        (["max_steps=5"], "unknown setting 'max_steps'; did you mean method.max_steps?"),
+        (["relevance=dense"], "did you mean search.relevance?"),
         (["graph=toy", "method.prompt=nofile.jinja"], "no such file"),
         (["graph=toy", "method.target=nowhere:X"], "no module 'nowhere'"),
         (["graph=toy", "backbone=scripted"], "backbone.script=FILE"),
