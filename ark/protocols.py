@@ -187,7 +187,8 @@ class Method(Protocol):
     # May also have: ``links_seeds`` (True: it starts from nodes that the question names, and takes
     # ``Context.seeds``), ``label_without_model`` (its label where no LLM answers),
     # ``ablations`` (name -> settings, for labels), ``tuned`` (what was tuned, on
-    # which split) and ``readable_steps`` (each step is one call, ``picked_at`` names it, and the
+    # which split), ``prepare(search)`` (long work before the first question: Ctrl-C stops it at
+    # once) and ``readable_steps`` (each step is one call, ``picked_at`` names it, and the
     # list after fewer steps is that of a smaller ``max_steps``).
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ark.errors import UserError
 from ark.graph import KnowledgeGraph
-from ark.protocols import Context, Ints
+from ark.protocols import Context, Ints, Relevance
 from ark.records import MAX_RANKED, Attempt, Json
 from ark.search import Siblings, document
 from ark.search.choose import lexical
@@ -106,11 +106,17 @@ class BM25Relations:
         """All settings; k1, b and variant are those of the cell's search."""
         return {**settings(self), "documents_version": DOCUMENTS_VERSION}
 
+    def prepare(self, search: Relevance) -> None:
+        """Builds the index of a graph that has none."""
+        self._index(search)
+
     async def attempt(self, question: str, ctx: Context, agent: int) -> Attempt:  # noqa: ARG002
-        """The 100 best nodes of one search; the first call of a graph builds the index."""
-        bm25 = lexical(ctx.search)  # also where the cell's search is another
+        """The 100 best nodes of one search."""
+        found = ranking(self._index(ctx.search).search(question, MAX_RANKED))
+        return Attempt(found, trajectory=evidence(TAG, ctx.graph, found))
+
+    def _index(self, search: Relevance) -> Relevance:
+        bm25 = lexical(search)  # also where the cell's search is another
         if not isinstance(bm25, Siblings):
             raise UserError("method=bm25_rel needs a search over other texts: add search=bm25")
-        search = bm25.sibling(RelationText(self.max_neighbors))
-        found = ranking(search.search(question, MAX_RANKED))
-        return Attempt(found, trajectory=evidence(TAG, ctx.graph, found))
+        return bm25.sibling(RelationText(self.max_neighbors))

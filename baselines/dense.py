@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ark.protocols import Context
+from ark.protocols import Context, Relevance
 from ark.records import MAX_RANKED, Attempt, Json
 from ark.search import DenseSettings, HybridSettings, related
 from baselines.common import evidence, ranking, settings
@@ -52,8 +52,12 @@ class DenseBaseline:
         """The search that is asked."""
         return DenseSettings(self.encoder, self.model, self.max_tokens, self.exact_up_to)
 
+    def prepare(self, search: Relevance) -> None:
+        """Makes the vectors of a graph that has none."""
+        related(search, self.wanted)
+
     async def attempt(self, question: str, ctx: Context, agent: int) -> Attempt:  # noqa: ARG002
-        """The 100 best nodes of one search; the first call of a graph makes its vectors."""
+        """The 100 best nodes of one search."""
         found = ranking(related(ctx.search, self.wanted).search(question, MAX_RANKED))
         return Attempt(found, trajectory=evidence(self.wanted.relevance, ctx.graph, found))
 

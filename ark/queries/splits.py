@@ -27,7 +27,7 @@ def select(queries: Sequence[Query], split: str, limit: int | None = None) -> li
         raise UserError(f"limit={limit}: give at least 1, or null for all questions")
     chosen = _members(queries, split)
     if not chosen:
-        raise UserError(f"no questions in split {split!r}; there are: {_listing(queries)}")
+        raise UserError(f"no questions in split {split!r}; there are: {_listing(queries)}, and all")
     return chosen[:limit]
 
 

@@ -47,6 +47,8 @@ def behaviour(method: Method, root: Path) -> Json:
     graph = open_or_build(source_for("toy"), root)
     backbone = _Recorder(list(method.probe or ()))
     context = Context(graph, BM25.open_or_build(graph, root), backbone, random.Random(0))
+    if prepare := getattr(method, "prepare", None):  # outside the loop, where Ctrl-C would wait
+        prepare(context.search)
     out: list[Json] = []
     for agent in range(2):  # whatever method.agents is: it is a reading
         try:

@@ -153,6 +153,9 @@ def _run_pending(
         work = Work(session, writer, entries, progress, purses, watch)
         work.close_ended(pending)
         if pending:
+            # Here and not in an attempt: inside the executor Ctrl-C waits for the loop.
+            if prepare := getattr(session.inner, "prepare", None):
+                prepare(session.search)
             executor = LocalExecutor(transport.concurrency, progress.note)
             executor.map(work.one, pending)
         if work.stopped is not None:

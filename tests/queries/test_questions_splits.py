@@ -52,7 +52,7 @@ def test_unknown_splits_are_answered_with_those_there_are() -> None:
     with pytest.raises(UserError) as caught:
         select(MIXED, "dev")
     assert str(caught.value) == (
-        "no questions in split 'dev'; there are: test 3, test-0.1 1, train 2, val 1"
+        "no questions in split 'dev'; there are: test 3, test-0.1 1, train 2, val 1, and all"
     )
     with pytest.raises(UserError, match=r"'test-0\.1'; there are: train 1"):
         select(queries("train"), "test-0.1")
