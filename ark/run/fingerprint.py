@@ -56,7 +56,7 @@ def behaviour(method: Method, root: Path) -> Json:
             attempt = checked(attempt, graph.n_nodes)
         except UserError:  # what is missing on this machine is no behaviour: no id may rest on it
             raise
-        except Exception as error:  # noqa: BLE001 (its failure on the toy graph is behaviour too)
+        except Exception as error:  # its failure on the toy graph is behaviour too
             if isinstance(error, FatalBackboneError) and not method.probe:
                 raise  # nothing was asked but an endpoint for vectors, which is down
             out.append({"error": type(error).__name__})
