@@ -181,31 +181,6 @@ def test_the_baseline_with_the_same_treatment_is_taken(tmp_path: Path) -> None:
     }
 
 
-def test_a_baseline_that_asks_nobody_serves_every_backbone(tmp_path: Path) -> None:
-    """Its reranked twin asks a model and is for reranked rows only."""
-    behind = {"treatment": {"rerank": {"name": "listwise"}}, "preset": "bm25"}
-    rules = "rule-based controller (no LLM)"
-    write(tmp_path, FEW)
-    write(tmp_path, FEW, method="BM25 + listwise rerank", backbone=rules, **behind)
-    write(
-        tmp_path,
-        ONES,
-        method="BM25 + one hop + listwise rerank",
-        backbone=rules,
-        **{**behind, "preset": "propagate"},
-    )
-    ark(tmp_path, ONES)
-    ark(tmp_path, ONES, model="openai/gpt-4.1")
-    rows = [r for r in records(tmp_path, baseline="bm25") if r["measure"] == "hit@1"]
-    found = {(r["method"], r["baseline"], r["compared"]) for r in rows if r["baseline"]}
-    reranked = f"BM25 + listwise rerank · {rules}"
-    assert {(method, name) for method, name, _ in found} == {
-        ("ARK", "BM25"),
-        ("BM25 + one hop + listwise rerank", reranked),
-    }
-    assert not any(why.startswith("no") for _, _, why in found)
-
-
 def test_ablations_are_set_against_the_full_method(tmp_path: Path) -> None:
     ark(tmp_path, ONES)
     ark(tmp_path, FEW, ablation="no_query", changed={"neighbor_query": False})
